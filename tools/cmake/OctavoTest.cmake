@@ -1,0 +1,27 @@
+include(GoogleTest)
+
+# octavo_test(NAME LABEL unit|prop|sim|cli|slow SOURCES a.cc ... [LIBS target ...]
+#             [TIMEOUT seconds])
+#
+# A GoogleTest program, registered test by test under its label. RapidCheck is at hand in all of
+# them; its headers are SYSTEM ones since they are not clean under our warnings. The sources see
+# OCTAVO_SOURCE_DIR, the absolute path of the checkout.
+function(octavo_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "octavo_test(${name}): unknown '${arg_UNPARSED_ARGUMENTS}', or no SOURCES")
+  endif()
+  if(NOT arg_LABEL MATCHES "^(unit|prop|sim|cli|slow)$")
+    message(FATAL_ERROR
+      "octavo_test(${name}): LABEL '${arg_LABEL}' is none of unit, prop, sim, cli, slow")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_definitions(${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} octavo_dev GTest::gtest_main rapidcheck
+    rapidcheck_gtest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
