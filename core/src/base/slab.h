@@ -1,0 +1,63 @@
+// A slab of equal records named by 32-bit ids; id 0 is nobody.
+//
+// Records come from the front of reserved memory and are reused last-freed-first. Nothing is
+// allocated after construction, so taking and giving back cannot fail while the capacity holds.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/virtual_memory.h"
+
+namespace octavo {
+
+template <class T>
+class Slab {
+ public:
+  using Id = std::uint32_t;
+  static constexpr Id kNobody = 0;
+
+  Slab(std::size_t capacity, const char* what)
+      : records_(capacity + 1, VirtualMemory::Pages::Huge, what), capacity_(capacity) {}
+
+  T& operator[](Id id) noexcept { return records_[id]; }
+  const T& operator[](Id id) const noexcept { return records_[id]; }
+
+  bool full() const noexcept { return free_ == kNobody && used_ == capacity_; }
+
+  /// A zeroed record. REQUIRES: !full().
+  Id take() noexcept {
+    if (free_ == kNobody)
+      return static_cast<Id>(++used_);
+    const Id id = free_;
+    std::memcpy(&free_, static_cast<const void*>(&records_[id]), sizeof free_);
+    std::memset(static_cast<void*>(&records_[id]), 0, sizeof free_);
+    return id;
+  }
+
+  /// REQUIRES: `id` was taken and is given back once.
+  void give(Id id) noexcept {
+    T& record = records_[id];
+    record = T{};
+    std::memcpy(static_cast<void*>(&record), &free_, sizeof free_);
+    free_ = id;
+  }
+
+  /// Ids ever in use are 1 .. used().
+  std::size_t used() const noexcept { return used_; }
+
+  void clear() noexcept {
+    records_.clear(used_ + 1);
+    used_ = 0;
+    free_ = kNobody;
+  }
+
+ private:
+  VirtualArray<T> records_;
+  std::size_t capacity_;
+  std::size_t used_ = 0;
+  Id free_ =
+      kNobody;  ///< Head of the list of freed records; each holds the next in its first bytes.
+};
+
+}  // namespace octavo
