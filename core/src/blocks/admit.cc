@@ -1,0 +1,140 @@
+// The begin of a session: its namespace, and the cached prefix that it is served.
+
+#include <algorithm>
+#include <string>
+
+#include "blocks/block_manager_impl.h"
+#include "octavo/error.h"
+
+namespace octavo {
+
+using blocks::at;
+using blocks::Key;
+using blocks::kNoBlock;
+using blocks::kNoNode;
+using blocks::Slot;
+
+namespace {
+
+void require_fresh(const char* call, const Slot& slot, int index) {
+  if (!slot.active)
+    return;
+  throw Error(ErrorCode::FailedPrecondition, std::string(call) + ": slot " + std::to_string(index) +
+                                                 " is in use (" + std::to_string(slot.reserved) +
+                                                 " tokens reserved); it must be fresh");
+}
+
+// `addressable_len` with kAddressableAll resolved, cut to `length`.
+std::int64_t shared_length(std::int64_t addressable_len, std::int64_t length) {
+  return addressable_len == kAddressableAll ? length : std::min(addressable_len, length);
+}
+
+}  // namespace
+
+void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_id) {
+  require_fresh("set_namespace", checked_slot("set_namespace", slot_index), slot_index);
+  Slot& slot = slots_[at(slot_index)];
+  const blocks::NodeId root = tree_.acquire_root(namespace_id);
+  if (slot.root != kNoNode)
+    tree_.release_root(slot.root);
+  slot.root = slot.node = root;
+}
+
+// A slot stops being fresh: from here on it has a generation.
+void BlockManager::Impl::activate(Slot& slot) noexcept {
+  slot.active = true;
+  if (slot.root == kNoNode)
+    slot.root = slot.node = tree_.acquire_root(0);
+}
+
+std::int64_t BlockManager::Impl::admit(int slot_index,
+                                       std::span<const std::int32_t> prompt,
+                                       std::int64_t addressable_len) {
+  require_fresh("admit", checked_slot("admit", slot_index), slot_index);
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (length < 1 || length > row_tokens_) {
+    throw_outside("admit", "prompt length", length, 1, row_tokens_);
+  }
+  if (addressable_len < kAddressableAll) {
+    throw Error(ErrorCode::InvalidArgument,
+                "admit: addressable_len " + std::to_string(addressable_len) +
+                    " is negative; it must be a length or kAddressableAll (-1)");
+  }
+  if (config_.window == 0 && blocks_for(length) > config_.num_blocks) {
+    throw Error(ErrorCode::ResourceExhausted,
+                "admit: a prompt of " + std::to_string(length) + " tokens needs " +
+                    std::to_string(blocks_for(length)) + " blocks, the pool has " +
+                    std::to_string(config_.num_blocks));
+  }
+  std::vector<std::int32_t>& kept = prompts_[at(slot_index)];
+  if (kept.size() < prompt.size())
+    kept.resize(std::max(prompt.size(), 2 * kept.size()));
+
+  // Nothing raises from here on.
+  copies_.clear();
+  Slot& slot = slots_[at(slot_index)];
+  activate(slot);
+  slot.admitted = true;
+  slot.admitted_len = slot.prompt_len = static_cast<std::int32_t>(length);
+  const std::int64_t shared = shared_length(addressable_len, length);
+  slot.admitted_shared_len = static_cast<std::int32_t>(shared);
+
+  std::int64_t served = 0;
+  if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
+    slot.enroll_blocks = whole_blocks(shared);
+    const std::int64_t limit = std::min(length - 1, shared);  // Never a whole prompt.
+    served = serve_prefix(slot_index, prompt, limit);
+  }
+  slot.reserved = slot.committed = slot.in_flight_end = static_cast<std::int32_t>(served);
+  std::copy(prompt.begin(), prompt.end(), kept.begin());
+  refresh_watermarks(slot);
+
+  counters_.admits.add(1);
+  counters_.prompt_tokens.add(length);
+  counters_.hit_tokens.add(served);
+  counters_.hit_blocks.add(slot.path_blocks);
+  counters_.missed_blocks.add(whole_blocks(length) - slot.path_blocks);
+  note_levels();
+  return served;
+}
+
+// Binds the longest cached prefix of at most `limit` tokens; returns its length.
+std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
+                                              std::span<const std::int32_t> prompt,
+                                              std::int64_t limit) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  BlockId* cells = row(slot_index);
+  const auto found =
+      tree_.match(slot.root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)), cells);
+  tree_.hold(found.node);
+  slot.node = found.node;
+  slot.path_blocks = slot.cells = static_cast<std::int32_t>(found.blocks);
+  const std::int64_t whole = tokens_of(slot.path_blocks);
+
+  const Key* found_key = tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
+  if (found_key == nullptr)
+    return whole;
+  const Key key = *found_key;  // An eviction below may move the keys of its list.
+  if (tree_.can_take_over(found.node, key)) {
+    tree_.take_over_leaf(key.leaf, slot_index);
+    slot.leaf = key.leaf;
+    slot.leaf_cell = slot.path_blocks;
+    cells[slot.cells++] = key.block;
+    counters_.partial_takeovers.add(1);
+  } else {
+    // The rows go into a private block, for which anything but their source may be evicted.
+    BlockId target = kNoBlock;
+    if (pool_.take(&target, 1) == 0) {
+      if (tree_.evict(1, &target, key.block) == 0)
+        return whole;  // N12
+      counters_.evicted_for_copy.add(1);
+    }
+    copies_.push_back({key.block, target, key.length});
+    cells[slot.cells++] = target;
+    counters_.copied_blocks.add(1);
+  }
+  counters_.partial_hits.add(1);
+  return whole + key.length;
+}
+
+}  // namespace octavo

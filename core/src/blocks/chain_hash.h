@@ -1,0 +1,27 @@
+// The built-in chained hash of a block.
+#pragma once
+
+#include <cstdint>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace octavo::blocks {
+
+/// Folds two words into one; every bit of either reaches every bit of the result.
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
+  std::uint64_t x = (a ^ (b << 31 | b >> 33)) * 0x9E3779B185EBCA87ULL;
+  x ^= x >> 32;
+  x = (x + b) * 0xC2B2AE3D27D4EB4FULL;
+  return x ^ (x >> 29);
+}
+
+/// The content is hashed apart from the parent, so that the hashes of consecutive blocks overlap in
+/// the processor and only the short mix is a chain.
+inline std::uint64_t chain_hash(std::uint64_t parent_hash,
+                                const std::int32_t* tokens,
+                                std::size_t count) noexcept {
+  return mix(XXH3_64bits(tokens, count * sizeof *tokens), parent_hash);
+}
+
+}  // namespace octavo::blocks

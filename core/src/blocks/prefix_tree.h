@@ -1,0 +1,161 @@
+// The prefix cache: which block holds which continuation of which history, exactly.
+//
+// A tree of runs (run.h) under one root a namespace generation. A hit is decided by tokens and
+// parent; the index only says where to look. A node is *held* while a slot's path goes through it
+// and *parked* otherwise; held nodes have held parents, so nothing under a parked node is held.
+//
+// Everything but audit and digest is noexcept: memory was reserved at construction. Not
+// thread-safe, except for the parked count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blocks/parking_list.h"
+#include "blocks/run_index.h"
+#include "blocks/run_store.h"
+#include "blocks/token_store.h"
+#include "octavo/block_manager.h"
+
+namespace octavo::blocks {
+
+class PrefixTree {
+ public:
+  /// `blocks_max` is the longest path in blocks. The config's hash and event sink are kept.
+  PrefixTree(const BlockManagerConfig& config, std::int64_t blocks_max);
+
+  // --- Namespaces ---
+
+  /// The current generation of a namespace, with one more user; kNoNode in the (absurd) case that
+  /// more generations are in use than there are blocks and slots.
+  NodeId acquire_root(std::uint64_t namespace_id) noexcept;
+  void release_root(NodeId root) noexcept;
+  /// The generation in use ends: the next acquire_root begins another.
+  void invalidate(std::uint64_t namespace_id) noexcept;
+  bool stale(NodeId root) const noexcept { return store_.node(root).stale; }
+
+  // --- Paths ---
+
+  /// Follows `tokens` (max_blocks whole blocks) from the end of `from` as far as sealed blocks
+  /// agree, writes their ids to `cells` and returns the node that ends there (cutting a run where
+  /// the agreement ends inside it) and how many blocks agreed. Holds nothing.
+  struct Match {
+    NodeId node;
+    std::uint32_t blocks;
+  };
+  Match match(NodeId from,
+              const std::int32_t* tokens,
+              std::uint32_t max_blocks,
+              BlockId* cells) noexcept;
+
+  /// One more, or one fewer, path ends at the node. Dropping parks what nobody holds, tail first.
+  void hold(NodeId id) noexcept;
+  void drop(NodeId id) noexcept;
+
+  /// The node that ends `keep` blocks from the root on the path to `id`, whose end is `end` blocks
+  /// from the root; cuts a run if need be.
+  NodeId ancestor(NodeId id, std::uint32_t end, std::uint32_t keep) noexcept;
+
+  /// Seals blocks under the end of `under`, which the caller's path holds; the path then ends at
+  /// the result instead. When `under` is `own`, a run that this path alone made and holds and under
+  /// which nothing else stands, it grows; else a new run is made. REQUIRES: no child of `under` has
+  /// the first block's tokens.
+  NodeId seal(NodeId under,
+              NodeId own,
+              const std::int32_t* tokens,
+              const BlockId* cells,
+              std::uint32_t count) noexcept;
+
+  // --- Partial keys ---
+
+  /// The longest key under `parent` of at most `limit` tokens that `tokens` begin with; or nullptr.
+  const Key* longest_key(NodeId parent,
+                         const std::int32_t* tokens,
+                         std::int64_t limit) const noexcept;
+
+  /// What naming a key did to the leaf of the key that it displaced, if that one died.
+  struct Displaced {
+    bool any = false;
+    BlockId freed = kNoBlock;  ///< Its parked block, to be returned to the pool.
+    std::int32_t slot = -1;    ///< The slot that holds it as a plain private block from now on.
+  };
+  /// Names `key` the latest under `parent`. A key with the same tokens stays and moves to the end.
+  /// For a block that is not sealed (`leaf_slot` >= 0: the slot that holds it) the key's leaf is
+  /// made when it has none. `leaf` receives the block's leaf as it is afterwards.
+  Displaced name_key(NodeId parent, Key key, std::int32_t leaf_slot, NodeId& leaf) noexcept;
+
+  /// Whether a slot may go on writing behind the key in its very block: nobody holds the block and
+  /// no longer key names it.
+  bool can_take_over(NodeId parent, const Key& key) const noexcept;
+  /// The longest key that names the leaf's block, in tokens.
+  std::int32_t leaf_key_length(NodeId leaf) const noexcept;
+  std::int32_t longest_length(NodeId parent, BlockId block) const noexcept;
+
+  void take_over_leaf(NodeId leaf, std::int32_t slot) noexcept;  ///< Parked: now held by the slot.
+  void park_leaf(NodeId leaf) noexcept;                          ///< Held: now parked.
+  void forget_leaf(NodeId leaf) noexcept;      ///< Held: its keys go, its node too.
+  void leaf_was_sealed(NodeId leaf) noexcept;  ///< Held: its keys now name a sealed block.
+
+  // --- Eviction ---
+
+  std::int64_t parked_blocks() const noexcept { return parking_.blocks(); }
+
+  /// Evicts `count` blocks, least recently parked first, into `out`, but never `spare`. Returns how
+  /// many there were.
+  std::int64_t evict(std::int64_t count, BlockId* out, BlockId spare = kNoBlock) noexcept;
+
+  void reset() noexcept;
+
+  /// Checks the tree's invariants; raises Internal. `slots_at[id]`: the slots whose path ends at
+  /// the node, who hold it as their leaf, or who were given it as their generation.
+  void audit(const std::vector<std::int64_t>& slots_at) const;
+  std::uint64_t digest() const;
+
+  const TokenStore& tokens() const noexcept { return tokens_; }
+  TokenStore& tokens() noexcept { return tokens_; }
+  const RunStore& store() const noexcept { return store_; }
+
+ private:
+  NodeId latest_root(std::uint64_t namespace_id) const noexcept;
+  std::uint64_t chain(std::uint64_t parent_hash, const std::int32_t* tokens) const noexcept;
+  std::uint64_t end_hash(NodeId id) noexcept;
+  std::uint64_t hash_at(const Node& run, std::uint32_t blocks) const noexcept;
+  NodeId find_child(NodeId parent, std::uint64_t hash, const std::int32_t* tokens) const noexcept;
+  std::uint32_t walk(const Node& run,
+                     const std::int32_t* tokens,
+                     std::uint32_t max_blocks,
+                     BlockId* cells) const noexcept;
+  bool match_branches(Match& match,
+                      const std::int32_t* tokens,
+                      std::uint32_t max_blocks,
+                      BlockId* cells) noexcept;
+  NodeId cut(NodeId id, std::uint32_t count) noexcept;
+  void remove_emptied(NodeId id) noexcept;
+  void drop_key(NodeId parent, std::uint32_t index) noexcept;
+  void drop_keys_of_block(NodeId parent, BlockId block) noexcept;
+  void free_root_if_idle(NodeId root) noexcept;
+  void audit_run(NodeId id) const;
+  void audit_keys(NodeId id) const;
+  void audit_parking() const;
+  void report_stored(NodeId under,
+                     const std::int32_t* tokens,
+                     const BlockId* cells,
+                     std::uint32_t count) noexcept;
+  void report_removed(const BlockId* blocks, std::int64_t count) noexcept;
+
+  std::size_t block_size_;
+  BlockHash block_hash_;
+  KVEventSink* events_;
+  TokenStore tokens_;
+  RunStore store_;
+  RunIndex index_;
+  ParkingList parking_;
+  std::int64_t roots_max_;
+  std::int64_t roots_ = 0;
+  // Only with an event sink: the reported hash of every sealed block, and room for one event.
+  VirtualArray<std::uint64_t> reported_hashes_;
+  VirtualArray<std::uint64_t> event_hashes_;
+};
+
+}  // namespace octavo::blocks

@@ -1,0 +1,49 @@
+// Taking parked blocks back: strictly the least recently parked first, which is leaf first.
+
+#include "blocks/prefix_tree.h"
+
+namespace octavo::blocks {
+
+std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) noexcept {
+  std::int64_t done = 0;
+  NodeId id = parking_.oldest();
+  while (done < count && id != kNoNode) {
+    Node& node = store_.node(id);
+    const NodeId next = node.newer;
+    if (next != kNoNode)
+      __builtin_prefetch(&store_.node(next), 1);
+    // A run's head goes last; the spared block can only be a head, or a leaf's one block.
+    const std::uint32_t takable = node.head == spare ? node.size - 1 : node.size;
+    const std::int64_t wanted = std::min<std::int64_t>(count - done, takable);
+    const std::uint32_t taken =
+        store_.take_tail(node, static_cast<std::uint32_t>(wanted), out + done);
+    if (events_ != nullptr && node.kind == NodeKind::Run)
+      report_removed(out + done, taken);
+    parking_.shrink(taken);
+    done += taken;
+    if (taken > 0)
+      node.end_hash_known = false;
+    if (node.size == 0)
+      remove_emptied(id);
+    id = next;
+  }
+  return done;
+}
+
+// The node lost its last block: its name, its keys and its place go.
+void PrefixTree::remove_emptied(NodeId id) noexcept {
+  const NodeId parent_id = store_.node(id).parent;
+  const Node& node = store_.node(id);
+  parking_.unpark(store_, id);
+  if (node.kind == NodeKind::Run) {
+    index_.erase(node.head_hash, id);
+    --store_.node(parent_id).children;
+  }
+  if (store_.node(parent_id).keys != 0)
+    drop_keys_of_block(parent_id, node.head);
+  store_.give_node(id);
+  if (store_.node(parent_id).kind == NodeKind::Root)
+    free_root_if_idle(parent_id);
+}
+
+}  // namespace octavo::blocks

@@ -1,0 +1,149 @@
+// How a prompt finds its cached prefix.
+//
+// Per run, one index lookup (a hash of one block) and then plain token compares, with the tokens of
+// the blocks ahead prefetched. Where runs are short, because every block is a branch point, the
+// chained hashes of the next blocks are computed first and their index lines, nodes and tokens
+// prefetched in a pipeline, so that the misses of memory overlap.
+
+#include "blocks/prefix_tree.h"
+
+namespace octavo::blocks {
+namespace {
+
+constexpr std::uint32_t kTokensAhead = 20;  // Rows of tokens prefetched before they are compared.
+constexpr std::uint32_t kBranchBatch = 64;  // Blocks hashed ahead where prefixes branch often.
+constexpr std::uint32_t kNodesAhead = 16;
+constexpr std::uint32_t kHeadsAhead = 8;
+constexpr std::uint32_t kShortRun = 2;  // Blocks; this many short runs in a row start a batch.
+
+}  // namespace
+
+NodeId PrefixTree::find_child(NodeId parent,
+                              std::uint64_t hash,
+                              const std::int32_t* tokens) const noexcept {
+  return index_.find(hash, [&](NodeId id) {
+    const Node& node = store_.node(id);
+    return node.parent == parent && node.kind == NodeKind::Run &&
+           tokens_.block_equals(node.head, tokens);
+  });
+}
+
+// How many blocks of the run, whose first is known to agree, the tokens agree with.
+std::uint32_t PrefixTree::walk(const Node& run,
+                               const std::int32_t* tokens,
+                               std::uint32_t max_blocks,
+                               BlockId* cells) const noexcept {
+  const std::uint32_t limit = std::min(run.size, max_blocks);
+  cells[0] = run.head;
+  std::uint32_t done = 1;
+  // True when all of `count` blocks agree.
+  const auto compare = [&](const BlockId* blocks, std::uint32_t count) {
+    count = std::min(count, limit - done);
+    for (std::uint32_t i = 0; i < std::min(count, kTokensAhead); ++i)
+      tokens_.prefetch(blocks[i]);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (i + kTokensAhead < count)
+        tokens_.prefetch(blocks[i + kTokensAhead]);
+      if (!tokens_.block_equals(blocks[i], tokens + done * block_size_))
+        return false;
+      cells[done++] = blocks[i];
+    }
+    return true;
+  };
+  if (done < limit && run.first_chunk != 0)
+    store_.prefetch_chunk(run.first_chunk);
+  if (!compare(run.inline_blocks, run.inline_count))
+    return done;
+  for (ChunkId id = run.first_chunk; done < limit; id = store_.chunk(id).next) {
+    const Chunk& chunk = store_.chunk(id);
+    if (chunk.next != 0)
+      store_.prefetch_chunk(chunk.next);
+    if (!compare(chunk.blocks, chunk.count))
+      return done;
+  }
+  return done;
+}
+
+PrefixTree::Match PrefixTree::match(NodeId from,
+                                    const std::int32_t* tokens,
+                                    std::uint32_t max_blocks,
+                                    BlockId* cells) noexcept {
+  Match found{from, 0};
+  std::uint32_t short_runs = 0;
+  while (found.blocks < max_blocks && store_.node(found.node).children > 0) {
+    if (short_runs >= kShortRun && max_blocks - found.blocks > 4) {
+      if (!match_branches(found, tokens, max_blocks, cells))
+        return found;
+      short_runs = 0;
+      continue;
+    }
+    const std::int32_t* rest = tokens + found.blocks * block_size_;
+    const NodeId child = find_child(found.node, chain(end_hash(found.node), rest), rest);
+    if (child == kNoNode)
+      return found;
+    const Node& run = store_.node(child);
+    const std::uint32_t agreed = walk(run, rest, max_blocks - found.blocks, cells + found.blocks);
+    found.blocks += agreed;
+    if (agreed < run.size) {
+      found.node = cut(child, agreed);
+      return found;
+    }
+    found.node = child;
+    short_runs = agreed <= kShortRun ? short_runs + 1 : 0;
+  }
+  return found;
+}
+
+// Continues a match through a stretch of short runs. False: the match ended here.
+bool PrefixTree::match_branches(Match& found,
+                                const std::int32_t* tokens,
+                                std::uint32_t max_blocks,
+                                BlockId* cells) noexcept {
+  const std::int32_t* rest = tokens + found.blocks * block_size_;
+  cells += found.blocks;
+  const std::uint32_t count = std::min(max_blocks - found.blocks, kBranchBatch);
+  std::uint64_t hashes[kBranchBatch];
+  std::uint64_t hash = end_hash(found.node);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    hash = chain(hash, rest + i * block_size_);
+    hashes[i] = hash;
+    index_.prefetch(hash);
+  }
+
+  NodeId candidates[kBranchBatch];
+  std::uint32_t nodes_ahead = 0;
+  std::uint32_t heads_ahead = 0;
+  std::uint32_t done = 0;
+  while (done < count) {
+    for (; nodes_ahead < std::min(count, done + kNodesAhead); ++nodes_ahead) {
+      candidates[nodes_ahead] = index_.candidate(hashes[nodes_ahead]);
+      __builtin_prefetch(&store_.node(candidates[nodes_ahead]), 1);
+    }
+    for (; heads_ahead < std::min(count, done + kHeadsAhead); ++heads_ahead) {
+      const NodeId candidate = candidates[heads_ahead];
+      if (candidate != kNoNode && store_.node(candidate).kind == NodeKind::Run) {
+        tokens_.prefetch(store_.node(candidate).head);
+      }
+    }
+    if (store_.node(found.node).children == 0)
+      return false;
+    const std::int32_t* here = rest + done * block_size_;
+    const NodeId child = find_child(found.node, hashes[done], here);
+    if (child == kNoNode)
+      return false;
+    const Node& run = store_.node(child);
+    const std::uint32_t agreed = walk(run, here, max_blocks - found.blocks, cells + done);
+    done += agreed;
+    found.blocks += agreed;
+    if (agreed < run.size) {
+      found.node = cut(child, agreed);
+      return false;
+    }
+    found.node = child;
+    if (agreed > 8)
+      return true;  // Runs are long again.
+  }
+  return true;
+}
+
+}  // namespace octavo::blocks

@@ -1,0 +1,128 @@
+// The good end of a session: its history stays servable.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "blocks/block_manager_impl.h"
+#include "octavo/error.h"
+
+namespace octavo {
+
+using blocks::at;
+using blocks::kNoNode;
+using blocks::Slot;
+
+bool BlockManager::Impl::head_agrees(int slot_index,
+                                     std::span<const std::int32_t> history) const noexcept {
+  const std::size_t length = std::min(history.size(), at(slots_[at(slot_index)].prompt_len));
+  return length == 0 || std::memcmp(history.data(), prompts_[at(slot_index)].data(),
+                                    length * sizeof(std::int32_t)) == 0;
+}
+
+void BlockManager::Impl::check_retire(int slot_index,
+                                      std::span<const std::int32_t> history,
+                                      std::int64_t addressable_len,
+                                      std::span<const std::int64_t> boundaries) const {
+  const Slot& slot = checked_slot("retire", slot_index);
+  if (!slot.active) {
+    throw Error(ErrorCode::FailedPrecondition,
+                "retire: slot " + std::to_string(slot_index) + " is free");
+  }
+  const auto length = static_cast<std::int64_t>(history.size());
+  if (length < slot.committed || length > slot.reserved) {
+    throw_outside("retire", "history length", length, slot.committed, slot.reserved);
+  }
+  if (config_.window > 0)
+    check_rewind("retire", slot_index, length);
+  if (addressable_len < kAddressableAll) {
+    throw Error(ErrorCode::InvalidArgument,
+                "retire: addressable_len " + std::to_string(addressable_len) +
+                    " is negative; it must be a length or kAddressableAll (-1)");
+  }
+  for (std::size_t i = 0; i < boundaries.size(); ++i) {
+    if (boundaries[i] >= 0)
+      continue;
+    throw Error(ErrorCode::InvalidArgument, "retire: boundaries[" + std::to_string(i) + "] " +
+                                                std::to_string(boundaries[i]) + " is negative");
+  }
+  if (!slot.admitted)
+    return;
+  const std::int64_t shared = addressable_len == kAddressableAll
+                                  ? slot.admitted_len
+                                  : std::min<std::int64_t>(addressable_len, slot.admitted_len);
+  if (shared != slot.admitted_shared_len) {
+    throw Error(ErrorCode::InvalidArgument,
+                "retire: addressable_len cuts the admitted prompt at " + std::to_string(shared) +
+                    "; at admit it was cut at " + std::to_string(slot.admitted_shared_len));
+  }
+  if (!head_agrees(slot_index, history)) {
+    throw Error(ErrorCode::InvalidArgument,
+                "retire: the history of slot " + std::to_string(slot_index) +
+                    " does not begin with the prompt it was admitted with");
+  }
+}
+
+void BlockManager::Impl::retire(int slot_index,
+                                std::span<const std::int32_t> history,
+                                std::int64_t addressable_len,
+                                std::span<const std::int64_t> boundaries) {
+  check_retire(slot_index, history, addressable_len, boundaries);
+
+  Slot& slot = slots_[at(slot_index)];
+  if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
+    const auto length = static_cast<std::int64_t>(history.size());
+    const std::int64_t shared =
+        addressable_len == kAddressableAll ? length : std::min(addressable_len, length);
+    const std::int32_t shared_blocks = whole_blocks(shared);
+    if (shared_blocks > slot.path_blocks)
+      seal(slot_index, history.data(), shared_blocks);
+    if (config_.partial_keys) {
+      for (const std::int64_t boundary : boundaries) {
+        if (boundary <= shared)
+          name_boundary(slot_index, history.data(), boundary);
+      }
+      name_boundary(slot_index, history.data(), shared);
+    }
+  }
+  release(slot_index);
+  note_levels();
+}
+
+// Names the key that ends at `length`, if that is inside a block. All blocks before it are sealed.
+void BlockManager::Impl::name_boundary(int slot_index,
+                                       const std::int32_t* history,
+                                       std::int64_t length) noexcept {
+  const std::int32_t block_index = whole_blocks(length);
+  const std::int32_t begin = tokens_of(block_index);
+  const auto key_length = static_cast<std::int32_t>(length - begin);
+  if (key_length == 0)
+    return;
+  Slot& slot = slots_[at(slot_index)];
+  const blocks::NodeId parent =
+      tree_.ancestor(slot.node, static_cast<std::uint32_t>(slot.path_blocks),
+                     static_cast<std::uint32_t>(block_index));
+  const BlockId block = row(slot_index)[block_index];
+  const bool sealed = block_index < slot.path_blocks;
+  if (!sealed)
+    tree_.tokens().write(block, history + begin, at(key_length));
+
+  blocks::NodeId leaf = sealed ? kNoNode : slot.leaf;
+  const auto displaced =
+      tree_.name_key(parent, {block, key_length, kNoNode}, sealed ? -1 : slot_index, leaf);
+  if (!sealed) {
+    slot.leaf = leaf;
+    slot.leaf_cell = block_index;
+  }
+  if (displaced.any)
+    counters_.dropped_keys.add(1);
+  if (displaced.freed != blocks::kNoBlock)
+    pool_.give(displaced.freed);
+  if (displaced.slot >= 0) {
+    Slot& holder = slots_[at(displaced.slot)];
+    holder.leaf = kNoNode;
+    refresh_watermarks(holder);
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,88 @@
+// Memory of the prefix tree's records, and the list of blocks inside a run.
+//
+// A run's blocks are its head, up to sixteen in the node itself, and the rest in chunks; cutting a
+// run or taking blocks off its tail never touches more than the chunk where it happens.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/slab.h"
+#include "blocks/run.h"
+
+namespace octavo::blocks {
+
+class RunStore {
+ public:
+  /// At most `num_blocks` runs and leaves and `num_roots` roots exist at a time.
+  RunStore(std::int64_t num_blocks, std::int64_t num_roots)
+      : nodes_(at(num_blocks + num_roots), "the prefix tree's nodes"),
+        chunks_(at(num_blocks), "the prefix tree's chunks"),
+        key_lists_(at(num_blocks), "the prefix tree's partial keys") {}
+
+  Node& node(NodeId id) noexcept { return nodes_[id]; }
+  const Node& node(NodeId id) const noexcept { return nodes_[id]; }
+  NodeId take_node(NodeKind kind) noexcept {
+    const NodeId id = nodes_.take();
+    nodes_[id].kind = kind;
+    return id;
+  }
+  void give_node(NodeId id) noexcept { nodes_.give(id); }
+  std::size_t nodes_used() const noexcept { return nodes_.used(); }
+
+  KeyList& keys(KeyListId id) noexcept { return key_lists_[id]; }
+  const KeyList& keys(KeyListId id) const noexcept { return key_lists_[id]; }
+  KeyListId take_keys() noexcept { return key_lists_.take(); }
+  void give_keys(KeyListId id) noexcept { key_lists_.give(id); }
+
+  const Chunk& chunk(ChunkId id) const noexcept { return chunks_[id]; }
+  void prefetch_chunk(ChunkId id) const noexcept {
+    const char* bytes = reinterpret_cast<const char*>(&chunks_[id]);
+    for (std::size_t offset = 0; offset < sizeof(Chunk); offset += 64) {
+      __builtin_prefetch(bytes + offset, 1);
+    }
+  }
+
+  /// Adds blocks behind the run's last one. The first block of a fresh run becomes its head.
+  void append(Node& run, const BlockId* blocks, std::uint32_t count) noexcept;
+
+  /// Moves up to `count` blocks off the run's tail to `out`, last block first; returns how many.
+  std::uint32_t take_tail(Node& run, std::uint32_t count, BlockId* out) noexcept;
+
+  /// Moves the first `count` blocks (0 < count < run.size) of `run` to the fresh run `front`.
+  void cut(Node& run, std::uint32_t count, Node& front) noexcept;
+
+  /// Calls visit(block) for the run's blocks in order until it returns false.
+  template <class Visit>
+  void visit_blocks(const Node& run, Visit&& visit) const {
+    if (run.size == 0 || !visit(run.head))
+      return;
+    for (std::uint32_t i = 0; i < run.inline_count; ++i) {
+      if (!visit(run.inline_blocks[i]))
+        return;
+    }
+    for (ChunkId id = run.first_chunk; id != 0; id = chunks_[id].next) {
+      for (std::uint32_t i = 0; i < chunks_[id].count; ++i) {
+        if (!visit(chunks_[id].blocks[i]))
+          return;
+      }
+    }
+  }
+
+  void clear() noexcept {
+    nodes_.clear();
+    chunks_.clear();
+    key_lists_.clear();
+  }
+
+ private:
+  void push_chunk(Node& run) noexcept;
+  void pop_chunk(Node& run) noexcept;
+  void cut_in_chunks(Node& run, std::uint32_t skip, Node& front) noexcept;
+
+  Slab<Node> nodes_;
+  Slab<Chunk> chunks_;
+  Slab<KeyList> key_lists_;
+};
+
+}  // namespace octavo::blocks
