@@ -1,0 +1,55 @@
+// Synthetic workloads, each a TraceReader: to be replayed as they are, or written to a file.
+//
+// A workload is a function of its options alone. Only integer arithmetic and the generator of rng.h
+// decide anything, so the same options give the same requests, bit for bit, on every machine, with
+// every compiler and in every build type. Changing a generator changes its workloads: the files in
+// traces/ are then made anew.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string_view>
+
+#include "octavo/sim/trace.h"
+
+namespace octavo::sim {
+
+enum class WorkloadKind {
+  Chat,         ///< Conversations behind a few shared system prompts; histories grow turn by turn.
+  Agent,        ///< Agent loops with tool calls and sub-agents behind long shared preambles.
+  Adversarial,  ///< Patterns chosen to hurt LRU and prefix trees.
+};
+
+/// "chat", "agent", "adversarial".
+std::string_view to_string(WorkloadKind kind) noexcept;
+
+/// The inverse of `to_string`. Raises InvalidArgument for another name.
+WorkloadKind parse_workload_kind(std::string_view name);
+
+struct WorkloadOptions {
+  WorkloadKind kind = WorkloadKind::Chat;
+  std::uint64_t seed = 1;
+  std::int64_t requests = 1000;
+
+  /// Prompt tokens an id; 0 is the kind's own: 64 for chat, 512 for agent, 16 for adversarial.
+  std::int64_t block_size = 0;
+
+  /// Adversarial only: the pool, in blocks, that the cyclic scans are just too large for.
+  std::int64_t pool_blocks = 256;
+};
+
+/// The block size that `options` come to.
+std::int64_t workload_block_size(const WorkloadOptions& options) noexcept;
+
+/// The workload as a reader, which makes its requests one by one. Arrivals never go back.
+///
+/// Raises InvalidArgument for fewer than 1 or more than 10^9 requests, a block size outside
+/// [0, 65536], a pool outside [8, 65536] blocks.
+std::unique_ptr<TraceReader> make_workload(const WorkloadOptions& options);
+
+/// Writes the workload as an Octavo trace. Raises what `make_workload` raises; the caller checks
+/// the state of the stream.
+void write_workload(const WorkloadOptions& options, std::ostream& out);
+
+}  // namespace octavo::sim

@@ -1,0 +1,63 @@
+// Reads the typed fields of a trace line and refuses what is not of the type, with the message that
+// names file, line, field, value and what was expected.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "json_scanner.h"
+
+namespace octavo::sim {
+
+/// A count in [min, 2^63 - 1]. Written as an integer: "12.0" and "1e3" are refused.
+std::int64_t read_count(JsonScanner& scanner, std::string_view field, std::int64_t min);
+
+/// Any integer in [0, 2^64 - 1].
+std::uint64_t read_id(JsonScanner& scanner, std::string_view field);
+
+/// A time with or without a fraction or an exponent, in units of 10^`digits` ns ("milliseconds" are
+/// 6), as nanoseconds; a finer fraction is rounded to the nearest one, halves up. The decimal
+/// digits are scaled exactly, never through a double.
+std::int64_t read_time_ns(JsonScanner& scanner, std::string_view field, int digits);
+
+/// An array of ids, which replace those of `ids`.
+void read_ids(JsonScanner& scanner, std::string_view field, std::vector<std::uint64_t>& ids);
+
+/// Refuses another number of ids than ceil(input_tokens / block_size).
+void check_id_count(const JsonScanner& scanner,
+                    std::string_view ids_field,
+                    std::string_view length_field,
+                    std::size_t ids,
+                    std::int64_t input_tokens,
+                    std::int64_t block_size);
+
+/// ceil(tokens / block_size), for tokens >= 0 without overflow.
+constexpr std::int64_t blocks_of(std::int64_t tokens, std::int64_t block_size) {
+  return tokens / block_size + (tokens % block_size != 0 ? 1 : 0);
+}
+
+/// The fields of a line that have been seen, by index: each must come once.
+class SeenFields {
+ public:
+  void add(const JsonScanner& scanner, unsigned index, std::string_view field) {
+    if ((bits_ >> index & 1U) != 0) {
+      scanner.refuse(field, "occurs twice, expected once");
+    }
+    bits_ |= 1U << index;
+  }
+
+  void require(const JsonScanner& scanner,
+               unsigned index,
+               std::string_view field,
+               const char* what) const {
+    if ((bits_ >> index & 1U) == 0) {
+      scanner.refuse(field, std::string("missing, expected ") + what);
+    }
+  }
+
+ private:
+  unsigned bits_ = 0;
+};
+
+}  // namespace octavo::sim

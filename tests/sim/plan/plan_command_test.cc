@@ -1,0 +1,193 @@
+// `octavo plan` and `octavo footprint` as a user meets them: what they print and how they end.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "configs.h"
+#include "program.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace octavo::tools {
+namespace {
+
+using sim::testing::Json;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class PlanCommand : public ::testing::Test {
+ protected:
+  PlanCommand() {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("octavo_plan_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  ~PlanCommand() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::string file(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = folder_ / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  std::string llama() { return file("llama.json", sim::testing::llama().dump()); }
+
+  static Outcome run(std::vector<std::string> args) {
+    std::ostringstream out;
+    std::ostringstream err;
+    Context context{.out = out, .err = err, .run = {}};
+    const int code = run_program(args, context);
+    return {code, out.str(), err.str()};
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(PlanCommand, PrintsTheAnswerAsATable) {
+  const Outcome outcome = run({"plan", "--model", llama(), "--gpu", "h100", "--max-len", "8192"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part :
+       {"llama on H100 SXM, KV cache in bf16", "= KV cache            51.39", "blocks of 16 tokens",
+        "26,310", "420,960", "requests of 8,192 tokens at once",
+        "holds 512 blocks, 1.00 GiB on each GPU", "Limited by the tokens of the pool."}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  EXPECT_EQ(outcome.out.find("Equations"), std::string::npos);
+  EXPECT_NE(run({"plan", "--model", llama(), "--gpu", "h100", "--explain"}).out.find("Equations"),
+            std::string::npos);
+}
+
+TEST_F(PlanCommand, PrintsOneJsonObject) {
+  const Outcome outcome = run({"plan", "--model", llama(), "--kv-budget-gib", "18.69", "--max-len",
+                               "40960", "--kv-dtype", "fp8", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("per_token_bytes"), 65536);
+  EXPECT_EQ(json.at("options").at("kv_dtype"), "fp8");
+  EXPECT_EQ(json.at("capacity").at("blocks_per_request"), 2560);
+}
+
+TEST_F(PlanCommand, ReplaysATraceThroughThePlannedPool) {
+  const std::string trace = file(
+      "trace.jsonl",
+      "{\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 1, \"hash_ids\": [1, 2]}\n"
+      "{\"timestamp\": 1, \"input_length\": 1536, \"output_length\": 1, \"hash_ids\": [1, 2, "
+      "3]}\n");
+  const std::vector<std::string> args = {"plan",    "--model", llama(),     "--gpu", "h100",
+                                         "--trace", trace,     "--max-len", "8192"};
+  const Outcome outcome = run(args);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("Prefix cache: 40.00 % of 2,560 prompt tokens hit"), std::string::npos)
+      << outcome.out;
+  std::vector<std::string> machine = args;
+  machine.emplace_back("--json");
+  EXPECT_EQ(Json::parse(run(machine).out).at("trace").at("hit_tokens"), 1024);
+}
+
+TEST_F(PlanCommand, WithoutRoomTheAnswerIsStillPrintedAndTheCodeIsFour) {
+  const Outcome outcome = run({"plan", "--model", llama(), "--gpu", "l4"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.out.find("Limited by max-len"), std::string::npos);
+  EXPECT_NE(outcome.err.find("12.49 GiB are missing; what would fit: --max-len 28768, or --tp 2"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(PlanCommand, AWrongCommandLineIsCodeTwo) {
+  const std::string model = llama();
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"--gpu", "h900"},
+      {"--gpu", "a100"},
+      {"--gpu", "h100", "--tp", "0"},
+      {"--gpu", "h100", "--tp", "3"},
+      {"--gpu", "h100", "--gpu-memory-utilization", "0"},
+      {"--gpu", "h100", "--gpu-memory-utilization", "-0.9"},
+      {"--gpu", "h100", "--gpu-memory-utilization", "1.01"},
+      {"--gpu", "h100", "--max-len", "131073"},
+      {"--gpu", "h100", "--max-len", "0"},
+      {"--gpu", "h100", "--block-size", "24"},
+      {"--gpu", "h100", "--weights-gib", "-1"},
+      {"--gpu", "h100", "--weights-gib", "nan"},
+      {"--gpu", "h100", "--kv-dtype", "fp4"},
+      {"--gpu-memory-gib", "0"},
+  };
+  for (const std::vector<std::string>& options : wrong) {
+    std::vector<std::string> args = {"plan", "--model", model};
+    args.insert(args.end(), options.begin(), options.end());
+    const Outcome outcome = run(args);
+    EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(options);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  EXPECT_NE(run({"plan", "--model", model, "--gpu", "h100", "--max-len", "131073"})
+                .err.find("max_position_embeddings 131,072"),
+            std::string::npos);
+}
+
+TEST_F(PlanCommand, ATraceNeedsAPoolThatKeepsPrefixes) {
+  const std::string model = file("mistral.json", sim::testing::mistral().dump());
+  const Outcome outcome = run({"plan", "--model", model, "--gpu", "h100", "--trace", "any.jsonl"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("keeps no prefixes"), std::string::npos);
+}
+
+TEST_F(PlanCommand, ABadFileIsCodeThree) {
+  Json deepseek = sim::testing::llama();
+  deepseek["model_type"] = "deepseek_v3";
+  const std::vector<std::string> files = {(folder_ / "none.json").string(), folder_.string(),
+                                          file("empty.json", ""), file("text.json", "no json"),
+                                          file("mla.json", deepseek.dump())};
+  for (const std::string& path : files) {
+    for (const char* command : {"plan", "footprint"}) {
+      std::vector<std::string> args = {command, "--model", path};
+      if (args[0] == "plan") {
+        args.insert(args.end(), {"--gpu", "h100"});
+      }
+      const Outcome outcome = run(args);
+      EXPECT_EQ(outcome.code, 3) << command << " " << path;
+      EXPECT_NE(outcome.err.find(path), std::string::npos);
+      EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    }
+  }
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--trace", "none.jsonl"}).code, 3);
+}
+
+TEST_F(PlanCommand, FootprintPrintsClassesLayersAndUnits) {
+  const Outcome outcome =
+      run({"footprint", "--model", llama(), "--num-blocks", "1000", "--kv-dtype", "int8"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"paged pools (K and V)  1,048,576,000",
+                           "quantization scales       "
+                           "32,768,000",
+                           "0-31", "one block of 16 tokens", "1,081,344", "67,584"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  const Json json = Json::parse(
+      run({"footprint", "--model", llama(), "--mode", "continuous", "--max-seqs", "2", "--json"})
+          .out);
+  EXPECT_EQ(json.at("bytes").at("continuous_kv"), 2 * 131072 * 131072L);
+}
+
+TEST_F(PlanCommand, FootprintThatDoesNotFitIsCodeFour) {
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0.001"}).code, 4);
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0"}).code, 2);
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--num-blocks", "0"}).code, 2);
+  EXPECT_EQ(
+      run({"footprint", "--model", llama(), "--num-blocks", "5", "--mode", "continuous"}).code, 2);
+}
+
+}  // namespace
+}  // namespace octavo::tools

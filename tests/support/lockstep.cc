@@ -1,0 +1,246 @@
+#include "lockstep.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace octavo::testkit {
+namespace {
+
+constexpr std::int64_t kStepsPerMove = 16;
+
+template <typename... Parts>
+void demand(bool holds, const Parts&... parts) {
+  if (!holds) {
+    std::ostringstream text;
+    (text << ... << parts);
+    throw Mismatch(text.str());
+  }
+}
+
+std::string codes(const std::set<ErrorCode>& refusals) {
+  std::string text;
+  for (const ErrorCode code : refusals) {
+    text += (text.empty() ? "" : " or ") + std::string(to_string(code));
+  }
+  return text.empty() ? "success" : text;
+}
+
+BlockManagerConfig with_events(BlockManagerConfig config, EventTree* events) {
+  config.events = events;
+  return config;
+}
+
+}  // namespace
+
+void EventTree::on_block_stored(const BlockStored& event) noexcept {
+  block_size_ = event.block_size;
+  Node node{.space = event.namespace_id, .tokens = {}, .count = 0};
+  if (event.parent_block_hash) {
+    const auto parent = nodes_.find(*event.parent_block_hash);
+    if (parent == nodes_.end() || parent->second.count == 0) {
+      fault_ = "a block was stored under a parent that is not there";
+      return;
+    }
+    node.tokens = parent->second.tokens;
+  }
+  const auto size = static_cast<std::size_t>(event.block_size);
+  if (event.token_ids.size() != event.block_hashes.size() * size) {
+    fault_ = "a store event has tokens for another number of blocks";
+    return;
+  }
+  for (std::size_t i = 0; i < event.block_hashes.size(); ++i) {
+    const auto tokens = event.token_ids.subspan(i * size, size);
+    node.tokens.insert(node.tokens.end(), tokens.begin(), tokens.end());
+    Node& stored = nodes_.try_emplace(event.block_hashes[i], node).first->second;
+    if (stored.tokens != node.tokens || stored.space != node.space) {
+      fault_ = "one hash stands for two blocks";
+    }
+    ++stored.count;
+  }
+}
+
+void EventTree::on_block_removed(const BlockRemoved& event) noexcept {
+  for (const std::uint64_t hash : event.block_hashes) {
+    const auto node = nodes_.find(hash);
+    if (node == nodes_.end() || node->second.count == 0) {
+      fault_ = "a block was removed that is not there";
+      return;
+    }
+    --node->second.count;
+  }
+}
+
+void EventTree::on_all_blocks_cleared() noexcept {
+  nodes_.clear();
+}
+
+void EventTree::check(const NaiveModel& model) const {
+  demand(fault_.empty(), "events: ", fault_);
+  // Generations of a namespace are told apart by the hash or not at all: count over both.
+  using Counts = std::map<std::pair<std::uint64_t, Tokens>, int>;
+  Counts expected;
+  for (const auto& [node, block] : model.nodes()) {
+    ++expected[{node.space, node.tokens}];
+  }
+  Counts stored;
+  for (const auto& [hash, node] : nodes_) {
+    if (node.count > 0) {
+      stored[{node.space, node.tokens}] += node.count;
+    }
+  }
+  demand(stored == expected, "events: ", stored.size(), " prefixes are stored, expected ",
+         expected.size(), ", or one of them not as often as it should be");
+  demand(block_size_ == 0 || block_size_ == model.config().block_size, "events: block size");
+}
+
+Lockstep::Lockstep(const BlockManagerConfig& config)
+    : config_(config),
+      events_(config.block_hash == nullptr ? std::make_unique<EventTree>() : nullptr),
+      manager_(with_events(config, events_.get())),
+      mirror_(config),
+      digest_(manager_.digest()) {}
+
+void Lockstep::restart() {
+  manager_.reset();
+  mirror_ = DeviceMirror(config_);
+}
+
+void Lockstep::step(const World& before,
+                    const World& after,
+                    const Call& call,
+                    const Outcome& expected) {
+  const BlockManagerStats stats_before = manager_.stats();
+  const auto copies = manager_.copies();
+  const std::vector<BlockCopy> copies_before(copies.begin(), copies.end());
+  if (!expected.refused()) {
+    mirror_.before_call(before, call, manager_);
+  }
+  const Outcome actual = perform(manager_, call);
+  compare_outcome(call, expected, actual);
+  const std::uint64_t digest = manager_.digest();
+  const bool orders_copies =
+      call.verb == Verb::Admit || call.verb == Verb::Reserve || call.verb == Verb::PrepareStep;
+  if (expected.refused()) {
+    demand(digest == digest_, "a refused call changed the digest");
+    expect_bad_slots_refused();
+  }
+  if (expected.refused() || (!orders_copies && call.verb != Verb::Reset)) {
+    const auto now = manager_.copies();
+    demand(std::equal(now.begin(), now.end(), copies_before.begin(), copies_before.end()),
+           "the call changed copies()");
+  }
+  compare_counts(after.model());
+  if (!expected.refused()) {
+    mirror_.after_call(before, after, call, manager_);
+  }
+  compare_stats(before.model(), after.model(), stats_before);
+  if (events_) {
+    events_->check(after.model());
+  }
+  manager_.audit();
+  digest_ = digest;
+  if (++steps_ % kStepsPerMove == 0) {
+    BlockManager moved = std::move(manager_);
+    manager_ = std::move(moved);
+    demand(manager_.digest() == digest_, "a move changed the digest");
+  }
+}
+
+void Lockstep::compare_outcome(const Call& call,
+                               const Outcome& expected,
+                               const Outcome& actual) const {
+  demand(expected.refused() == actual.refused() &&
+             (!actual.refused() || expected.refusals.contains(*actual.refusals.begin())),
+         to_string(call.verb), " gave ", codes(actual.refusals), " (", actual.message,
+         "), expected ", codes(expected.refusals));
+  if (actual.refused()) {
+    demand(actual.message.starts_with(to_string(call.verb)), "the message \"", actual.message,
+           "\" does not begin with the call, ", to_string(call.verb));
+    return;
+  }
+  demand(actual.value == expected.value, to_string(call.verb), " returned ", actual.value,
+         ", expected ", expected.value);
+  demand(actual.numbers == expected.numbers && actual.decode == expected.decode,
+         to_string(call.verb), " returned other offsets or lengths than expected");
+}
+
+void Lockstep::compare_counts(const NaiveModel& model) const {
+  const std::int64_t parked = std::ssize(model.parked());
+  const std::int64_t quarantined = std::ssize(model.quarantined());
+  demand(manager_.num_blocks() == config_.num_blocks, "num_blocks");
+  demand(manager_.free_blocks() == model.unused_blocks() + parked, "free_blocks is ",
+         manager_.free_blocks(), ", expected ", model.unused_blocks() + parked);
+  demand(manager_.parked_blocks() == parked, "parked_blocks is ", manager_.parked_blocks(),
+         ", expected ", parked);
+  demand(manager_.quarantined_blocks() == quarantined, "quarantined_blocks is ",
+         manager_.quarantined_blocks(), ", expected ", quarantined);
+  std::set<std::int32_t> bound;
+  for (int s = 0; s < config_.max_seqs; ++s) {
+    const ModelSlot& slot = model.slots()[static_cast<std::size_t>(s)];
+    demand(manager_.reserved_len(s) == slot.reserved, "slot ", s, ": reserved_len is ",
+           manager_.reserved_len(s), ", expected ", slot.reserved);
+    demand(manager_.committed_len(s) == slot.committed, "slot ", s, ": committed_len is ",
+           manager_.committed_len(s), ", expected ", slot.committed);
+    demand(manager_.is_fresh(s) == slot.fresh, "slot ", s, ": is_fresh");
+    const auto table = manager_.block_table(s);
+    bound.insert(table.begin(), table.end());
+  }
+  bound.erase(-1);
+  const std::int64_t sum =
+      std::ssize(bound) + manager_.free_blocks() + manager_.quarantined_blocks();
+  demand(sum == config_.num_blocks, "bound, free and quarantined blocks are ", sum, ", not ",
+         config_.num_blocks);
+}
+
+/// The counters moved as the model's did; the high-water marks are at least what was seen.
+void Lockstep::compare_stats(const NaiveModel& before,
+                             const NaiveModel& after,
+                             const BlockManagerStats& stats_before) const {
+  const BlockManagerStats now = manager_.stats();
+  const auto compare = [&](const char* name, auto counter) {
+    const std::int64_t moved = counter(now) - counter(stats_before);
+    const std::int64_t expected = counter(after.stats()) - counter(before.stats());
+    demand(moved == expected, "stats.", name, " moved by ", moved, ", expected ", expected);
+  };
+  using Stats = BlockManagerStats;
+  compare("admits", [](const Stats& s) { return s.admits; });
+  compare("prompt_tokens", [](const Stats& s) { return s.prompt_tokens; });
+  compare("hit_tokens", [](const Stats& s) { return s.hit_tokens; });
+  compare("hit_blocks", [](const Stats& s) { return s.hit_blocks; });
+  compare("missed_blocks", [](const Stats& s) { return s.missed_blocks; });
+  compare("partial_hits", [](const Stats& s) { return s.partial_hits; });
+  compare("partial_takeovers", [](const Stats& s) { return s.partial_takeovers; });
+  compare("copied_blocks", [](const Stats& s) { return s.copied_blocks; });
+  compare("sealed_blocks", [](const Stats& s) { return s.sealed_blocks; });
+  compare("duplicate_blocks", [](const Stats& s) { return s.duplicate_blocks; });
+  // Which of a step's blocks came from the free list is nobody's business, so the two are summed.
+  compare("evicted_blocks", [](const Stats& s) { return s.evicted_blocks(); });
+  compare("dropped_keys", [](const Stats& s) { return s.dropped_keys; });
+  compare("quarantined_blocks", [](const Stats& s) { return s.quarantined_blocks; });
+  demand(now.bound_blocks_max >= after.stats().bound_blocks_max, "stats.bound_blocks_max is ",
+         now.bound_blocks_max, ", at least ", after.stats().bound_blocks_max, " was seen");
+  demand(now.parked_blocks_max >= after.stats().parked_blocks_max, "stats.parked_blocks_max is ",
+         now.parked_blocks_max, ", at least ", after.stats().parked_blocks_max, " was seen");
+  demand(now.bound_blocks_max <= config_.num_blocks && now.parked_blocks_max <= config_.num_blocks,
+         "a high-water mark is above the pool");
+}
+
+void Lockstep::expect_bad_slots_refused() const {
+  const auto refused = [](const auto& query) {
+    try {
+      query();
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::InvalidArgument;
+    }
+    return false;
+  };
+  for (const int slot : {-1, config_.max_seqs}) {
+    demand(refused([&] { (void)manager_.block_table(slot); }) &&
+               refused([&] { (void)manager_.reserved_len(slot); }) &&
+               refused([&] { (void)manager_.committed_len(slot); }) &&
+               refused([&] { (void)manager_.is_fresh(slot); }),
+           "a question about slot ", slot, " was answered");
+  }
+}
+
+}  // namespace octavo::testkit

@@ -1,0 +1,247 @@
+// `octavo trace info` and `octavo trace gen`: look at a trace, make one.
+//
+// The options of a subcommand live in a shared block that its callbacks own, since they run after
+// register_trace has returned.
+
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "command.h"
+#include "octavo/sim/trace.h"
+#include "octavo/sim/trace_generate.h"
+#include "octavo/sim/trace_stats.h"
+#include "progress.h"
+#include "table.h"
+#include "validate.h"
+
+namespace octavo::tools {
+namespace {
+
+struct InfoOptions {
+  std::string file;
+  std::string format = "auto";
+  std::int64_t trace_block = 0;
+  std::int64_t limit = 0;
+};
+
+struct GenOptions {
+  std::string kind;
+  std::int64_t seed = 1;
+  std::int64_t requests = 1000;
+  std::int64_t block = 0;
+  std::int64_t pool = 256;
+  std::string output = "-";
+};
+
+// Passes requests on and shows how many there were.
+class WatchedReader final : public sim::TraceReader {
+ public:
+  WatchedReader(sim::TraceReader& reader, const Context& context, std::int64_t total)
+      : TraceReader(reader.name(), reader.format(), reader.block_size()),
+        reader_(reader),
+        progress_(context, "trace info", "requests"),
+        total_(total) {}
+
+  std::int64_t line() const noexcept override { return reader_.line(); }
+
+ private:
+  bool read(sim::TraceRequest& request) override {
+    if (!reader_.next(request)) {
+      return false;
+    }
+    progress_.update(++done_, total_);
+    return true;
+  }
+
+  sim::TraceReader& reader_;
+  Progress progress_;
+  std::int64_t total_;  // 0 is unknown.
+  std::int64_t done_ = 0;
+};
+
+std::string seconds(std::int64_t time_ns) {
+  return fixed(static_cast<double>(time_ns) / 1e9, 3);
+}
+
+std::string yes_no(bool value) {
+  return value ? "yes" : "no";
+}
+
+void print_counts(const sim::TraceStats& stats, std::ostream& out) {
+  using Align = Table::Align;
+  Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
+  table.add_row({"requests", grouped(stats.requests)});
+  table.add_row({"sessions", stats.sessions == 0 ? "-" : grouped(stats.sessions),
+                 stats.sessions == 0 ? "the trace names none" : ""});
+  table.add_row({"duration", seconds(stats.duration_ns()),
+                 "s, from " + seconds(stats.first_arrival_ns) + " s to " +
+                     seconds(stats.last_arrival_ns) + " s"});
+  table.add_row({"distinct arrival times", grouped(stats.distinct_arrivals)});
+  table.add_row({"sorted by arrival", yes_no(stats.sorted()),
+                 stats.sorted() ? ""
+                                : grouped(stats.unsorted_requests) +
+                                      " requests arrive before the one on the line above"});
+  table.add_gap();
+  table.add_row({"block ids", grouped(stats.blocks.sum),
+                 "of " + grouped(stats.block_size) + " tokens, partial tails included"});
+  table.add_row({"distinct", grouped(stats.distinct_blocks),
+                 "the largest is " + grouped(stats.max_block_id)});
+  table.add_row({"used once", grouped(stats.blocks_used_once)});
+  table.add_row({"prefix-chained", yes_no(stats.prefix_chained()),
+                 stats.prefix_chained()
+                     ? ""
+                     : grouped(stats.unchained_blocks) +
+                           " ids occur at two positions or behind two ids: they name contents, not "
+                           "prefixes, and the hits below are too high"});
+  out << table;
+}
+
+void print_lengths(const sim::TraceStats& stats, std::ostream& out) {
+  Table table({{"per request", Table::Align::Left},
+               {"sum"},
+               {"mean"},
+               {"p50"},
+               {"p90"},
+               {"p99"},
+               {"min"},
+               {"max"}});
+  const auto add = [&](const char* name, const sim::Summary& summary) {
+    table.add_row({name, grouped(summary.sum), fixed(summary.mean, 2), grouped(summary.p50),
+                   grouped(summary.p90), grouped(summary.p99), grouped(summary.min),
+                   grouped(summary.max)});
+  };
+  add("input tokens", stats.input_tokens);
+  add("output tokens", stats.output_tokens);
+  add("block ids", stats.blocks);
+  out << table;
+}
+
+void print_hits(const sim::TraceStats& stats, std::ostream& out) {
+  const sim::IdealHits& ideal = stats.ideal;
+  Table table({{"ideal hits (nothing is ever evicted)", Table::Align::Left},
+               {"hits"},
+               {"of"},
+               {"rate"},
+               {"mean of requests"}});
+  const auto row = [](const char* name, const sim::HitCount& count) {
+    return std::vector<std::string>{name, grouped(count.hits), grouped(count.total),
+                                    fixed(count.rate(), 5)};
+  };
+  std::vector<std::string> cells = row("blocks, partial tails included", ideal.blocks);
+  cells.push_back(fixed(ideal.mean_request_blocks, 5));
+  table.add_row(cells);
+  table.add_row(row("whole blocks", ideal.full_blocks));
+  cells = row("tokens, partial tails included", ideal.tokens);
+  cells.push_back(fixed(ideal.mean_request_tokens, 5));
+  table.add_row(cells);
+  table.add_row(row("tokens of whole blocks, never a whole prompt", ideal.servable_tokens));
+  table.add_row(row("requests with every block hit",
+                    {.hits = ideal.whole_requests, .total = stats.requests}));
+  out << table;
+}
+
+int run_info(const InfoOptions& options, Context& context) {
+  const auto file = sim::open_trace(
+      options.file,
+      {.format = sim::parse_trace_format(options.format), .trace_block = options.trace_block});
+  sim::TraceStats stats;
+  {
+    WatchedReader reader(*file, context, options.limit);
+    stats = sim::compute_trace_stats(reader, options.limit);
+  }
+  if (context.json) {
+    context.out << sim::to_json(stats) << '\n';
+    return kExitOk;
+  }
+  context.out << stats.name << ": " << sim::to_string(stats.format) << " trace, "
+              << grouped(stats.block_size) << " tokens a block\n\n";
+  print_counts(stats, context.out);
+  context.out << '\n';
+  print_lengths(stats, context.out);
+  context.out << '\n';
+  print_hits(stats, context.out);
+  return kExitOk;
+}
+
+int run_gen(const GenOptions& options, Context& context) {
+  const sim::WorkloadOptions workload{.kind = sim::parse_workload_kind(options.kind),
+                                      .seed = static_cast<std::uint64_t>(options.seed),
+                                      .requests = options.requests,
+                                      .block_size = options.block,
+                                      .pool_blocks = options.pool};
+  if (options.output == "-") {
+    sim::write_workload(workload, context.out);
+    return kExitOk;
+  }
+  errno = 0;
+  std::ofstream file(options.output, std::ios::binary);
+  if (!file) {
+    throw UsageError("--output: cannot write " + options.output + ": " +
+                     std::generic_category().message(errno));
+  }
+  sim::write_workload(workload, file);
+  file.close();
+  if (!file) {
+    throw std::runtime_error("cannot write " + options.output + ": " +
+                             std::generic_category().message(errno));
+  }
+  return kExitOk;
+}
+
+void register_info(CLI::App& trace, Context& context) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App* info = trace.add_subcommand(
+      "info", "requests, tokens, blocks, duration, and what an ideal cache would hit");
+  info->add_option("FILE", options->file, "the trace; - reads standard input")->required();
+  info->add_option("--format", options->format, "auto, mooncake or octavo (default: auto)")
+      ->check(one_of({"auto", "mooncake", "octavo"}));
+  info->add_option("--trace-block", options->trace_block,
+                   "tokens an id stands for (default: 512 for Mooncake, the header's for Octavo)")
+      ->check(integer_range(1, sim::kTraceBlockMax));
+  info->add_option("--limit", options->limit, "look at the first so many requests only")
+      ->check(integer_range(1, kInt64Max));
+  info->callback([options, &context] {
+    context.run = [options, &context] { return run_info(*options, context); };
+  });
+}
+
+void register_gen(CLI::App& trace, Context& context) {
+  auto options = std::make_shared<GenOptions>();
+  CLI::App* gen = trace.add_subcommand(
+      "gen", "make a workload: the same options give the same bytes everywhere");
+  gen->add_option("KIND", options->kind,
+                  "chat: conversations behind shared system prompts; agent: loops with tool calls "
+                  "and sub-agents; adversarial: patterns that hurt LRU and prefix trees")
+      ->required()
+      ->check(one_of({"chat", "agent", "adversarial"}));
+  gen->add_option("--seed", options->seed, "what the random numbers start from (default: 1)")
+      ->check(integer_range(0, kInt64Max));
+  gen->add_option("--requests", options->requests, "how many (default: 1000)")
+      ->check(integer_range(1, 1'000'000'000));
+  gen->add_option("--block", options->block,
+                  "tokens an id stands for (default: chat 64, agent 512, adversarial 16)")
+      ->check(integer_range(1, 65536));
+  gen->add_option("--pool-blocks", options->pool,
+                  "adversarial: the pool that its scans just exceed (default: 256)")
+      ->check(integer_range(8, 65536));
+  gen->add_option("-o,--output", options->output, "the file to write; - is stdout (default: -)");
+  gen->callback([options, &context] {
+    context.run = [options, &context] { return run_gen(*options, context); };
+  });
+}
+
+}  // namespace
+
+void register_trace(CLI::App& app, Context& context) {
+  CLI::App* trace = app.add_subcommand("trace", "look at traces, and make them");
+  trace->require_subcommand(1);
+  register_info(*trace, context);
+  register_gen(*trace, context);
+}
+
+}  // namespace octavo::tools
