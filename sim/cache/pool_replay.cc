@@ -59,25 +59,29 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_
   // The copy that a server would have of the prompt is not the manager's time.
   const std::size_t index = (first_ + count_) % held_.size();
   Held next;
-  if (count_ < held_.size())
+  if (count_ < held_.size()) {
     next = std::move(held_[index]);
-  if (next.tokens.size() < tokens.size())
+  }
+  if (next.tokens.size() < tokens.size()) {
     next.tokens.resize(tokens.size());
+  }
   std::copy(tokens.begin(), tokens.end(), next.tokens.begin());
   next.length = tokens.size();
   next.addressable_len = pseudo_ ? input_tokens / run_.block_size : kAddressableAll;
 
   const Stopwatch stopwatch(run_.seconds);
-  if (count_ == held_.size())
+  if (count_ == held_.size()) {
     retire_oldest();
+  }
   const int slot = static_cast<int>(index);
   const std::int32_t past =
       static_cast<std::int32_t>(manager_.admit(slot, tokens, next.addressable_len));
   // Room for what is missing: live requests retire, oldest first, until there is.
   const std::int64_t missing =
       blocks - static_cast<std::int64_t>(manager_.block_table(slot).size());
-  while (manager_.free_blocks() < missing)
+  while (manager_.free_blocks() < missing) {
     retire_oldest();
+  }
   const std::int32_t cu_seqlens_q[] = {0, static_cast<std::int32_t>(tokens.size()) - past};
   manager_.prepare_step(cu_seqlens_q, {&past, 1}, {&slot, 1});
   manager_.update_position(slot, static_cast<std::int64_t>(tokens.size()));
@@ -89,8 +93,9 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_
 ReplayRun PoolReplay::finish() {
   {
     const Stopwatch stopwatch(run_.seconds);
-    while (count_ > 0)
+    while (count_ > 0) {
       retire_oldest();
+    }
   }
   const BlockManagerStats stats = manager_.stats();
   run_.evicted_blocks = stats.evicted_blocks();

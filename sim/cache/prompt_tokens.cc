@@ -18,11 +18,13 @@ std::int32_t token(std::uint32_t name, std::uint32_t offset) {
 
 // Ids below 2^31 name themselves; larger ones are numbered above them as they appear.
 std::uint32_t PromptTokens::name_of(std::uint64_t id) {
-  if (id < kOwnNames)
+  if (id < kOwnNames) {
     return static_cast<std::uint32_t>(id);
+  }
   const auto known = names_.find(id);
-  if (known != names_.end())
+  if (known != names_.end()) {
     return known->second;
+  }
   if (names_.size() == kOwnNames) {
     throw Error(ErrorCode::ResourceExhausted, "replay: more than 2^31 distinct ids of 2^31 and up");
   }

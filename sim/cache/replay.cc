@@ -14,8 +14,9 @@ namespace {
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 void check(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high)
+  if (value >= low && value <= high) {
     return;
+  }
   throw Error(ErrorCode::InvalidArgument,
               std::string("replay: ") + name + " " + std::to_string(value) + " is outside [" +
                   std::to_string(low) + ", " + std::to_string(high) + "]");
@@ -26,8 +27,9 @@ void check(const ReplayOptions& options) {
   check("live", options.live, 1, 1 << 24);
   check("limit", options.limit, 0, std::numeric_limits<std::int64_t>::max());
   check("number of pool sizes", static_cast<std::int64_t>(options.blocks.size()), 1, 1 << 16);
-  for (const std::int64_t blocks : options.blocks)
+  for (const std::int64_t blocks : options.blocks) {
     check("blocks", blocks, 1, kInt32Max);
+  }
 }
 
 // Whether a block's content is told by the id it lies in and its place there, and nothing else can
@@ -60,15 +62,18 @@ ReplayResult replay(TraceReader& trace,
                            std::to_string(kInt32Max));
     }
     const std::span<const std::int32_t> prompt = tokens.expand(request);
-    for (PoolReplay& pool : pools)
+    for (PoolReplay& pool : pools) {
       pool.serve(prompt, request.input_tokens);
+    }
     ++result.requests;
     result.prompt_tokens += request.input_tokens;
-    if (progress)
+    if (progress) {
       progress(result.requests);
+    }
   }
-  for (PoolReplay& pool : pools)
+  for (PoolReplay& pool : pools) {
     result.runs.push_back(pool.finish());
+  }
   return result;
 }
 

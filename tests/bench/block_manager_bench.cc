@@ -21,8 +21,9 @@ std::unique_ptr<BlockManager> full_pool(const benchmark::State& state) {
   config.block_size = kBlockSize;
   config.max_seqs = 64;
   auto manager = std::make_unique<BlockManager>(config);
-  if (state.range(1) != 0)
+  if (state.range(1) != 0) {
     scatter_free_list(*manager);
+  }
   fill_pool(*manager);
   return manager;
 }
@@ -53,8 +54,9 @@ class PromptBatch {
 };
 
 void expect_served(benchmark::State& state, std::int64_t served, std::int64_t expected) {
-  if (served != expected)
+  if (served != expected) {
     state.SkipWithError("an unexpected part of the prompt was served");
+  }
 }
 
 void prompt_without_hit(benchmark::State& state) {
@@ -77,8 +79,9 @@ void prompt_with_hit(benchmark::State& state, bool cold) {
   std::vector<std::uint64_t> order(static_cast<std::size_t>(prefixes));
   std::iota(order.begin(), order.end(), std::uint64_t{1} << 50);
   TokenStream random(3);
-  for (std::size_t i = order.size() - 1; i > 0; --i)
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
     std::swap(order[i], order[random.next() % (i + 1)]);
+  }
 
   std::uint64_t stream = std::uint64_t{1} << 40;
   std::size_t turn = 0;
@@ -93,8 +96,9 @@ void prompt_with_hit(benchmark::State& state, bool cold) {
     serve(*manager, 0, prompt);
   }
   PromptBatch batch;
-  for (auto _ : state)
+  for (auto _ : state) {
     expect_served(state, serve(*manager, 0, batch.next(state, fill)), kSharedTokens);
+  }
 }
 
 void prompt_hot_prefix(benchmark::State& state) {
@@ -137,8 +141,9 @@ void token_traffic_floor(benchmark::State& state) {
   std::iota(order.begin(), order.end(), 0U);
   TokenStream random(5);
   if (state.range(1) != 0) {
-    for (std::size_t i = rows - 1; i > 0; --i)
+    for (std::size_t i = rows - 1; i > 0; --i) {
       std::swap(order[i], order[random.next() % (i + 1)]);
+    }
   }
   std::vector<std::int32_t> prompt(kPromptTokens);
   TokenStream(1).fill(prompt.data(), kPromptTokens);
@@ -146,8 +151,9 @@ void token_traffic_floor(benchmark::State& state) {
   for (auto _ : state) {
     for (int block = 0; block < kPromptTokens / kBlockSize; ++block) {
       std::int32_t* row = store.data() + std::size_t{order[next]} * kBlockSize;
-      if (++next == rows)
+      if (++next == rows) {
         next = 0;
+      }
       std::memcpy(row, prompt.data() + block * kBlockSize, kBlockSize * sizeof(std::int32_t));
     }
     benchmark::ClobberMemory();
@@ -156,8 +162,9 @@ void token_traffic_floor(benchmark::State& state) {
 
 void pools(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"blocks", "scattered"});
-  for (const std::int64_t blocks : {4096, 65536, 1048576, 4194304})
+  for (const std::int64_t blocks : {4096, 65536, 1048576, 4194304}) {
     bench->Args({blocks, 1});
+  }
   bench->Args({65536, 0});
   bench->Unit(benchmark::kMicrosecond);
 }

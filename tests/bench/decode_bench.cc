@@ -67,8 +67,9 @@ void decode_step(benchmark::State& state, Phase phase) {
     }
     benchmark::DoNotOptimize(
         batch.manager->prepare_step(batch.cu_seqlens_q, batch.past, batch.slots));
-    for (std::int32_t& past : batch.past)
+    for (std::int32_t& past : batch.past) {
       ++past;
+    }
   }
 }
 
@@ -89,8 +90,9 @@ void decode_step_and_update_calls(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(
         batch.manager->prepare_step(batch.cu_seqlens_q, batch.past, batch.slots));
-    for (std::int32_t& past : batch.past)
+    for (std::int32_t& past : batch.past) {
       ++past;
+    }
   }
 }
 

@@ -19,8 +19,9 @@ class TokenStream {
     for (int i = 0; i < count; i += 2) {
       const std::uint64_t word = next();
       tokens[i] = static_cast<std::int32_t>(word & 0x1FFFF);
-      if (i + 1 < count)
+      if (i + 1 < count) {
         tokens[i + 1] = static_cast<std::int32_t>((word >> 32) & 0x1FFFF);
+      }
     }
   }
   std::uint64_t next() {
@@ -62,8 +63,9 @@ inline void scatter_free_list(BlockManager& manager) {
       std::int32_t offset = 0;
       manager.reserve({&slot, 1}, {&count, 1}, {&offset, 1});
     }
-    for (int slot = 0; slot < slots; ++slot)
+    for (int slot = 0; slot < slots; ++slot) {
       manager.evict(slot);
+    }
   }
 }
 

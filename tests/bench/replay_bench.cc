@@ -2,9 +2,8 @@
 // token, from admit to retire, one request live at a time, blocks of 16 tokens.
 //
 // The trace is a generated agent workload; OCTAVO_BENCH_TRACE names a file to replay instead.
-// Arguments: pool size in tokens; 1 = every token, 0 = one pseudo-token a block where that suffices.
-
-#include <benchmark/benchmark.h>
+// Arguments: pool size in tokens; 1 = every token, 0 = one pseudo-token a block where that
+// suffices.
 
 #include <cstdlib>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "octavo/sim/replay.h"
 #include "octavo/sim/trace_generate.h"
+#include <benchmark/benchmark.h>
 
 namespace octavo::bench {
 namespace {
@@ -22,13 +22,17 @@ class LoadedTrace final : public sim::TraceReader {
   explicit LoadedTrace(sim::TraceReader& source)
       : TraceReader(source.name(), source.format(), source.block_size()) {
     sim::TraceRequest request;
-    while (source.next(request)) requests_.push_back(request);
+    while (source.next(request)) {
+      requests_.push_back(request);
+    }
   }
   void rewind() { next_ = 0; }
 
  private:
   bool read(sim::TraceRequest& request) override {
-    if (next_ == requests_.size()) return false;
+    if (next_ == requests_.size()) {
+      return false;
+    }
     request = requests_[next_++];
     return true;
   }
@@ -40,7 +44,9 @@ class LoadedTrace final : public sim::TraceReader {
 LoadedTrace& trace() {
   static LoadedTrace loaded = [] {
     const char* file = std::getenv("OCTAVO_BENCH_TRACE");
-    if (file != nullptr) return LoadedTrace(*sim::open_trace(file));
+    if (file != nullptr) {
+      return LoadedTrace(*sim::open_trace(file));
+    }
     sim::WorkloadOptions options;
     options.kind = sim::WorkloadKind::Agent;
     options.requests = 4000;

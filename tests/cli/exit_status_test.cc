@@ -35,6 +35,8 @@ TEST(ExitStatus, IsTwoForTheCommandLine) {
   EXPECT_EQ(report(CLI::ExtrasError({"x"})),
             "2 octavo replay: the following argument was not expected: x "
             "(see octavo replay --help)\n");
+  EXPECT_EQ(report(CLI::RequiredError("A subcommand")),
+            "2 octavo replay: a subcommand is required (see octavo replay --help)\n");
   EXPECT_EQ(report(Error(ErrorCode::InvalidArgument, "make: 0 is outside [1, 2]")),
             "2 octavo replay: make: 0 is outside [1, 2]\n");
   EXPECT_EQ(report(Error(ErrorCode::Unimplemented, "not yet")), "2 octavo replay: not yet\n");

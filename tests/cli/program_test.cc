@@ -68,7 +68,8 @@ TEST(Program, EveryHelpPageFitsAScreenAndShowsAnExample) {
     const std::vector<std::string> lines = lines_of(help.out);
     EXPECT_LE(lines.size(), 50U) << name;
     for (const std::string& line : lines) {
-      EXPECT_LE(line.size(), 80U) << name << ": " << line;
+      // An example is there to be copied, so it is not broken.
+      EXPECT_LE(line.size(), line.starts_with("  octavo ") ? 100U : 80U) << name << ": " << line;
     }
     EXPECT_NE(help.out.find("Example"), std::string::npos) << name << "\n" << help.out;
     EXPECT_NE(help.out.find("\n  " + name + " "), std::string::npos)

@@ -55,8 +55,9 @@ void print_json(const Context& context,
                {"full_blocks_only", options.replay.full_blocks_only},
                {"pseudo_tokens", result.pseudo_tokens},
                {"runs", Json::array()}};
-  for (const sim::ReplayRun& run : result.runs)
+  for (const sim::ReplayRun& run : result.runs) {
     json["runs"].push_back(to_json(run));
+  }
   context.out << json.dump() << '\n';
 }
 

@@ -27,7 +27,8 @@ ExitCode code_of(ErrorCode code) {
 
 // CLI11 starts some of its messages with a capital letter; behind "octavo replay: " none stands.
 std::string uncapitalised(std::string text) {
-  if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z') {
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (text.size() > 1 && is_capital(text[0]) && !is_capital(text[1])) {  // "A file", not "INI"
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   }
   return text;

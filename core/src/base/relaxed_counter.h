@@ -13,8 +13,9 @@ class RelaxedCounter {
   void set(std::int64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
   void add(std::int64_t delta) noexcept { set(get() + delta); }
   void raise_to(std::int64_t value) noexcept {
-    if (value > get())
+    if (value > get()) {
       set(value);
+    }
   }
 
  private:

@@ -27,8 +27,9 @@ class Slab {
 
   /// A zeroed record. REQUIRES: !full().
   Id take() noexcept {
-    if (free_ == kNobody)
+    if (free_ == kNobody) {
       return static_cast<Id>(++used_);
+    }
     const Id id = free_;
     std::memcpy(&free_, static_cast<const void*>(&records_[id]), sizeof free_);
     std::memset(static_cast<void*>(&records_[id]), 0, sizeof free_);

@@ -30,8 +30,9 @@ VirtualMemory::VirtualMemory(std::size_t size_bytes, Pages pages, const char* wh
     : size_bytes_(round_up(size_bytes > 0 ? size_bytes : 1, kCacheLineBytes)) {
   if (size_bytes_ < kMapFromBytes) {
     data_ = std::aligned_alloc(kCacheLineBytes, size_bytes_);
-    if (data_ == nullptr)
+    if (data_ == nullptr) {
       throw std::bad_alloc();
+    }
     std::memset(data_, 0, size_bytes_);
     return;
   }
@@ -59,10 +60,12 @@ VirtualMemory::~VirtualMemory() {
 }
 
 void VirtualMemory::clear(std::size_t used_bytes) noexcept {
-  if (used_bytes == 0)
+  if (used_bytes == 0) {
     return;
-  if (mapping_ != nullptr && madvise(data_, used_bytes, MADV_DONTNEED) == 0)
+  }
+  if (mapping_ != nullptr && madvise(data_, used_bytes, MADV_DONTNEED) == 0) {
     return;
+  }
   std::memset(data_, 0, used_bytes);
 }
 

@@ -84,8 +84,9 @@ class VirtualArray {
 template <class T>
 std::size_t VirtualArray<T>::checked_bytes(std::size_t count, const char* what) {
   constexpr std::size_t kMax = static_cast<std::size_t>(-1) / 2;
-  if (count > kMax / sizeof(T))
+  if (count > kMax / sizeof(T)) {
     throw_address_space(what);
+  }
   return count * sizeof(T);
 }
 

@@ -17,8 +17,9 @@ using blocks::Slot;
 namespace {
 
 void require_fresh(const char* call, const Slot& slot, int index) {
-  if (!slot.active)
+  if (!slot.active) {
     return;
+  }
   throw Error(ErrorCode::FailedPrecondition, std::string(call) + ": slot " + std::to_string(index) +
                                                  " is in use (" + std::to_string(slot.reserved) +
                                                  " tokens reserved); it must be fresh");
@@ -35,16 +36,18 @@ void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_i
   require_fresh("set_namespace", checked_slot("set_namespace", slot_index), slot_index);
   Slot& slot = slots_[at(slot_index)];
   const blocks::NodeId root = tree_.acquire_root(namespace_id);
-  if (slot.root != kNoNode)
+  if (slot.root != kNoNode) {
     tree_.release_root(slot.root);
+  }
   slot.root = slot.node = root;
 }
 
 // A slot stops being fresh: from here on it has a generation.
 void BlockManager::Impl::activate(Slot& slot) noexcept {
   slot.active = true;
-  if (slot.root == kNoNode)
+  if (slot.root == kNoNode) {
     slot.root = slot.node = tree_.acquire_root(0);
+  }
 }
 
 std::int64_t BlockManager::Impl::admit(int slot_index,
@@ -66,9 +69,7 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
                     std::to_string(blocks_for(length)) + " blocks, the pool has " +
                     std::to_string(config_.num_blocks));
   }
-  std::vector<std::int32_t>& kept = prompts_[at(slot_index)];
-  if (kept.size() < prompt.size())
-    kept.resize(std::max(prompt.size(), 2 * kept.size()));
+  std::int32_t* kept = prompts_.room_for(slot_index, prompt.size());
 
   // Nothing raises from here on.
   copies_.clear();
@@ -85,8 +86,8 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
     const std::int64_t limit = std::min(length - 1, shared);  // Never a whole prompt.
     served = serve_prefix(slot_index, prompt, limit);
   }
-  slot.reserved = slot.committed = slot.in_flight_end = static_cast<std::int32_t>(served);
-  std::copy(prompt.begin(), prompt.end(), kept.begin());
+  slot.reserved = slot.committed = static_cast<std::int32_t>(served);
+  std::copy(prompt.begin(), prompt.end(), kept);
   refresh_watermarks(slot);
 
   counters_.admits.add(1);
@@ -112,8 +113,9 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
   const std::int64_t whole = tokens_of(slot.path_blocks);
 
   const Key* found_key = tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
-  if (found_key == nullptr)
+  if (found_key == nullptr) {
     return whole;
+  }
   const Key key = *found_key;  // An eviction below may move the keys of its list.
   if (tree_.can_take_over(found.node, key)) {
     tree_.take_over_leaf(key.leaf, slot_index);
@@ -125,8 +127,9 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
     // The rows go into a private block, for which anything but their source may be evicted.
     BlockId target = kNoBlock;
     if (pool_.take(&target, 1) == 0) {
-      if (tree_.evict(1, &target, key.block) == 0)
+      if (tree_.evict(1, &target, key.block) == 0) {
         return whole;  // N12
+      }
       counters_.evicted_for_copy.add(1);
     }
     copies_.push_back({key.block, target, key.length});

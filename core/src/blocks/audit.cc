@@ -28,8 +28,9 @@ struct Subject {
 };
 
 void require(bool holds, const char* invariant, Subject subject) {
-  if (holds)
+  if (holds) {
     return;
+  }
   throw Error(ErrorCode::Internal, std::string("audit: ") + invariant + " (" + subject.what + " " +
                                        std::to_string(subject.id) + ")");
 }
@@ -62,11 +63,13 @@ void blocks::PrefixTree::audit(const std::vector<std::int64_t>& slots_at) const 
   std::vector<std::uint32_t> children(slots_at.size());
   for (NodeId id = 1; id <= store_.nodes_used(); ++id) {
     const Node& node = store_.node(id);
-    if (node.kind != NodeKind::Run)
+    if (node.kind != NodeKind::Run) {
       continue;
+    }
     ++children[node.parent];
-    if (node.holders > 0 && store_.node(node.parent).kind == NodeKind::Run)
+    if (node.holders > 0 && store_.node(node.parent).kind == NodeKind::Run) {
       ++holders[node.parent];
+    }
   }
   std::int64_t roots = 0;
   for (NodeId id = 1; id <= store_.nodes_used(); ++id) {
@@ -127,8 +130,9 @@ void blocks::PrefixTree::audit_run(NodeId id) const {
 
 void blocks::PrefixTree::audit_keys(NodeId id) const {
   const Node& parent = store_.node(id);
-  if (parent.keys == 0)
+  if (parent.keys == 0) {
     return;
+  }
   const KeyList& list = store_.keys(parent.keys);
   require(list.count >= 1 && list.count <= KeyList::kMax, "I-7: wrong number of keys",
           {"node", id});
@@ -184,8 +188,8 @@ void BlockManager::Impl::audit_slot(int index) const {
               slot.reserved <= std::int64_t{slot.cells} * config_.block_size &&
               slot.reserved <= row_tokens_ && slot.cells <= row_cells_,
           "I-8: a slot's lengths are out of order", subject);
-  require(slot.in_flight_end >= slot.reserved, "I-8: reserved positions are in flight or written",
-          subject);
+  require(slot.in_flight_end >= slot.reserved || slot.committed == slot.reserved,
+          "I-8: reserved positions are in flight or written", subject);
   require(slot.active || (slot.cells == 0 && slot.reserved == 0), "I-8: a fresh slot has blocks",
           subject);
   require(slot.released == 0 || (config_.window > 0 && slot.released <= slot.cells),
@@ -214,20 +218,24 @@ void BlockManager::Impl::audit_slot(int index) const {
   }
   Slot exact = slot;
   refresh_watermarks(exact);
-  require(slot.writable_from >= exact.writable_from && slot.seal_at == exact.seal_at,
-          "I-8: a slot's watermarks are stale", subject);
+  require(
+      !slot.active || (slot.writable_from >= exact.writable_from && slot.seal_at == exact.seal_at),
+      "I-8: a slot's watermarks are stale", subject);
 }
 
 void BlockManager::Impl::audit() const {
   Claims claims(pool_.untouched());
-  for (std::int64_t i = 0; i < pool_.freed_count(); ++i)
+  for (std::int64_t i = 0; i < pool_.freed_count(); ++i) {
     claims.claim(pool_.freed(i));
-  for (std::int64_t i = 0; i < pool_.quarantined_count(); ++i)
+  }
+  for (std::int64_t i = 0; i < pool_.quarantined_count(); ++i) {
     claims.claim(pool_.quarantined(i));
+  }
   const auto& store = tree_.store();
   for (NodeId id = 1; id <= store.nodes_used(); ++id) {
-    if (store.node(id).kind == NodeKind::Nobody)
+    if (store.node(id).kind == NodeKind::Nobody) {
       continue;
+    }
     store.visit_blocks(store.node(id), [&](BlockId block) { return claims.claim(block), true; });
   }
   std::vector<std::int64_t> slots_at_node(store.nodes_used() + 1);
@@ -235,15 +243,19 @@ void BlockManager::Impl::audit() const {
     const Slot& slot = slots_[at(i)];
     audit_slot(i);
     for (std::int32_t cell = std::max(slot.path_blocks, slot.released); cell < slot.cells; ++cell) {
-      if (slot.leaf == kNoNode || cell != slot.leaf_cell)
+      if (slot.leaf == kNoNode || cell != slot.leaf_cell) {
         claims.claim(row(i)[cell]);
+      }
     }
-    if (slot.path_blocks > 0)
+    if (slot.path_blocks > 0) {
       ++slots_at_node[slot.node];
-    if (slot.leaf != kNoNode)
+    }
+    if (slot.leaf != kNoNode) {
       ++slots_at_node[slot.leaf];
-    if (slot.root != kNoNode)
+    }
+    if (slot.root != kNoNode) {
       ++slots_at_node[slot.root];
+    }
   }
   claims.require_all();
   require(pool_.free_count() == pool_.freed_count() + pool_.num_blocks() - pool_.untouched(),

@@ -29,8 +29,9 @@ constexpr const char* kMake = "BlockManager";
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 void check_range(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value < low || value > high)
+  if (value < low || value > high) {
     throw_outside(kMake, name, value, low, high);
+  }
 }
 
 const BlockManagerConfig& checked(const BlockManagerConfig& config) {
@@ -51,8 +52,9 @@ std::int64_t cells_per_row(const BlockManagerConfig& config) {
   if (cells == 0 && config.max_tokens_per_seq > 0) {
     cells = (config.max_tokens_per_seq + size - 1) / size;
   }
-  if (cells == 0)
+  if (cells == 0) {
     cells = config.num_blocks;
+  }
   return std::min(cells, (kInt32Max + size - 1) / size);
 }
 
@@ -63,13 +65,14 @@ BlockManager::Impl::Impl(const BlockManagerConfig& config)
       row_cells_(cells_per_row(config)),
       pool_(config.num_blocks),
       tree_(config, row_cells_),
-      slots_(at(config.max_seqs), VirtualMemory::Pages::Huge, "the slots"),
+      slots_(at(config.max_seqs), VirtualMemory::Pages::Small, "the slots"),
       scratch_(at(row_cells_), VirtualMemory::Pages::Small, "a row of the block table"),
-      prompts_(at(config.max_seqs)),
-      cu_seqlens_k_(at(config.max_seqs) + 1) {
+      prompts_(config.max_seqs),
+      cu_seqlens_k_(at(config.max_seqs) + 1, VirtualMemory::Pages::Small, "the lengths of a step") {
   const auto size = static_cast<std::uint32_t>(config.block_size);
-  if (std::has_single_bit(size))
+  if (std::has_single_bit(size)) {
     block_shift_ = std::countr_zero(size);
+  }
   sharing_ = config.prefix_caching && config.window == 0;
   row_tokens_ = std::min(row_cells_ * config.block_size, kInt32Max);
   if (config.max_tokens_per_seq > 0) {
@@ -83,8 +86,6 @@ BlockManager::Impl::Impl(const BlockManagerConfig& config)
   table_ = VirtualArray<BlockId>(at(config.max_seqs) * row_stride_, VirtualMemory::Pages::Small,
                                  "the block table");
   copies_.reserve(at(config.max_seqs));
-  for (int i = 0; i < config.max_seqs; ++i)
-    slots_[at(i)].seal_at = Slot::kNever;
 }
 
 const Slot& BlockManager::Impl::checked_slot(const char* call, int slot) const {

@@ -15,6 +15,7 @@
 #include "base/relaxed_counter.h"
 #include "blocks/block_pool.h"
 #include "blocks/prefix_tree.h"
+#include "blocks/prompt_buffers.h"
 #include "blocks/slot.h"
 #include "octavo/block_manager.h"
 
@@ -122,7 +123,7 @@ class BlockManager::Impl {
                     std::span<const std::int32_t> history,
                     std::int64_t addressable_len,
                     std::span<const std::int64_t> boundaries) const;
-  bool head_agrees(int slot, std::span<const std::int32_t> history) const noexcept;
+  void check_head(int slot, std::span<const std::int32_t> history) const;
   void name_boundary(int slot_index, const std::int32_t* history, std::int64_t length) noexcept;
   void release_private(Slot& slot, BlockId block, std::int32_t cell) noexcept;
   void release(int slot_index) noexcept;
@@ -139,10 +140,10 @@ class BlockManager::Impl {
   blocks::BlockPool pool_;
   blocks::PrefixTree tree_;
   VirtualArray<Slot> slots_;
-  VirtualArray<BlockId> table_;                     ///< [max_seqs, row_stride_]
-  VirtualArray<BlockId> scratch_;                   ///< One row, for blocks on their way.
-  std::vector<std::vector<std::int32_t>> prompts_;  ///< By slot: its prompt.
-  std::vector<std::int32_t> cu_seqlens_k_;
+  VirtualArray<BlockId> table_;    ///< [max_seqs, row_stride_]
+  VirtualArray<BlockId> scratch_;  ///< One row, for blocks on their way.
+  blocks::PromptBuffers prompts_;
+  VirtualArray<std::int32_t> cu_seqlens_k_;  ///< [max_seqs + 1]
   std::vector<BlockCopy> copies_;
   std::uint32_t batch_ = 0;
   Counters counters_;

@@ -30,8 +30,9 @@ class BlockPool {
   /// Moves up to `count` free blocks to `out`; returns how many there were.
   std::int64_t take(BlockId* out, std::int64_t count) noexcept {
     std::int64_t taken = 0;
-    for (; taken < count && freed_count_ > 0; ++taken)
+    for (; taken < count && freed_count_ > 0; ++taken) {
       out[taken] = freed_[at(--freed_count_)];
+    }
     for (; taken < count && untouched_ < num_blocks_; ++taken) {
       out[taken] = static_cast<BlockId>(untouched_++);
     }
@@ -52,8 +53,9 @@ class BlockPool {
   /// Every quarantined block becomes free, in the order it went in.
   std::int64_t release_quarantined() noexcept {
     const std::int64_t count = quarantined_count_.get();
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count; ++i) {
       give(quarantined_[at(i)]);
+    }
     quarantined_count_.set(0);
     return count;
   }

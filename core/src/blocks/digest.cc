@@ -93,8 +93,9 @@ std::uint64_t blocks::PrefixTree::digest() const {
   for (NodeId id = parking_.oldest(); id != kNoNode; id = store_.node(id).newer) {
     run.clear();
     store_.visit_blocks(store_.node(id), [&](BlockId block) { return run.push_back(block), true; });
-    for (auto block = run.rbegin(); block != run.rend(); ++block)
+    for (auto block = run.rbegin(); block != run.rend(); ++block) {
       order.add(*block);
+    }
   }
   return order.value();
 }
@@ -102,16 +103,19 @@ std::uint64_t blocks::PrefixTree::digest() const {
 std::uint64_t BlockManager::Impl::digest() const {
   Hasher hasher;
   hasher.add(pool_.untouched());
-  for (std::int64_t i = 0; i < pool_.freed_count(); ++i)
+  for (std::int64_t i = 0; i < pool_.freed_count(); ++i) {
     hasher.add(pool_.freed(i));
+  }
   hasher.add(pool_.quarantined_count());
-  for (std::int64_t i = 0; i < pool_.quarantined_count(); ++i)
+  for (std::int64_t i = 0; i < pool_.quarantined_count(); ++i) {
     hasher.add(pool_.quarantined(i));
+  }
   hasher.add(tree_.digest());
   for (int i = 0; i < config_.max_seqs; ++i) {
     const Slot& slot = slots_[at(i)];
-    if (!slot.active && slot.root == kNoNode)
+    if (!slot.active && slot.root == kNoNode) {
       continue;
+    }
     hasher.add(i);
     hasher.add(slot.root == kNoNode ? 0 : end_name(tree_.store(), slot.root));
     hasher.add(slot.active);
@@ -119,6 +123,7 @@ std::uint64_t BlockManager::Impl::digest() const {
     hasher.add(slot.reserved);
     hasher.add(slot.committed);
     hasher.add(slot.in_flight_end);
+    hasher.add(slot.stepped);
     hasher.add(slot.released);
     hasher.add(slot.path_blocks);
     hasher.add(slot.leaf == kNoNode ? -1 : slot.leaf_cell);
@@ -126,9 +131,10 @@ std::uint64_t BlockManager::Impl::digest() const {
     hasher.add(slot.admitted_len);
     hasher.add(slot.admitted_shared_len);
     hasher.add(slot.prompt_len);
-    hasher.add_tokens(prompts_[at(i)].data(), at(slot.prompt_len));
-    for (std::int32_t cell = 0; cell < slot.cells; ++cell)
+    hasher.add_tokens(prompts_.tokens(i), at(slot.prompt_len));
+    for (std::int32_t cell = 0; cell < slot.cells; ++cell) {
       hasher.add(row(i)[cell]);
+    }
   }
   return hasher.value();
 }

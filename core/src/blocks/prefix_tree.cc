@@ -24,8 +24,9 @@ PrefixTree::PrefixTree(const BlockManagerConfig& config, std::int64_t blocks_max
 
 std::uint64_t PrefixTree::chain(std::uint64_t parent_hash,
                                 const std::int32_t* tokens) const noexcept {
-  if (block_hash_ != nullptr)
+  if (block_hash_ != nullptr) {
     return block_hash_(parent_hash, {tokens, block_size_});
+  }
   return chain_hash(parent_hash, tokens, block_size_);
 }
 
@@ -33,8 +34,9 @@ std::uint64_t PrefixTree::hash_at(const Node& run, std::uint32_t blocks) const n
   std::uint64_t hash = run.head_hash;
   std::uint32_t done = 0;
   store_.visit_blocks(run, [&](BlockId block) {
-    if (done > 0)
+    if (done > 0) {
       hash = chain(hash, tokens_.row(block));
+    }
     return ++done < blocks;
   });
   return hash;
@@ -75,8 +77,9 @@ NodeId PrefixTree::acquire_root(std::uint64_t namespace_id) noexcept {
     ++store_.node(latest).root.users;
     return latest;
   }
-  if (roots_ == roots_max_)
+  if (roots_ == roots_max_) {
     return kNoNode;
+  }
   ++roots_;
   const NodeId id = store_.take_node(NodeKind::Root);
   Node& root = store_.node(id);
@@ -105,19 +108,22 @@ void PrefixTree::release_root(NodeId root) noexcept {
 void PrefixTree::invalidate(std::uint64_t namespace_id) noexcept {
   const NodeId latest = latest_root(namespace_id);
   // No generation in memory: nothing is cached under it and nobody was given it.
-  if (latest != kNoNode)
+  if (latest != kNoNode) {
     store_.node(latest).stale = true;
+  }
 }
 
 void PrefixTree::free_root_if_idle(NodeId id) noexcept {
   const Node& root = store_.node(id);
-  if (root.root.users > 0 || root.children > 0 || root.keys != 0)
+  if (root.root.users > 0 || root.children > 0 || root.keys != 0) {
     return;
+  }
   const NodeId earlier = root.root.earlier;
   const NodeId later = root.root.later;
   const std::uint64_t hash = root_index_hash(root.root.namespace_id);
-  if (earlier != kNoNode)
+  if (earlier != kNoNode) {
     store_.node(earlier).root.later = later;
+  }
   if (later != kNoNode) {
     store_.node(later).root.earlier = earlier;
   } else if (earlier != kNoNode) {
@@ -134,10 +140,12 @@ void PrefixTree::free_root_if_idle(NodeId id) noexcept {
 void PrefixTree::hold(NodeId id) noexcept {
   while (store_.node(id).kind != NodeKind::Root) {
     Node& node = store_.node(id);
-    if (node.holders++ > 0)
+    if (node.holders++ > 0) {
       return;  // Its parents are held already.
-    if (node.parked)
+    }
+    if (node.parked) {
       parking_.unpark(store_, id);
+    }
     id = node.parent;
   }
 }
@@ -145,8 +153,9 @@ void PrefixTree::hold(NodeId id) noexcept {
 void PrefixTree::drop(NodeId id) noexcept {
   while (store_.node(id).kind != NodeKind::Root) {
     Node& node = store_.node(id);
-    if (--node.holders > 0)
+    if (--node.holders > 0) {
       return;
+    }
     parking_.park(store_, id);
     id = node.parent;
   }
@@ -170,8 +179,9 @@ NodeId PrefixTree::cut(NodeId id, std::uint32_t count) noexcept {
   front.end_hash = front_end_hash;
   front.end_hash_known = true;
   index_.replace(front.head_hash, id, front_id);
-  if (back.parked)
+  if (back.parked) {
     parking_.insert_behind(store_, id, front_id);
+  }
 
   back.parent = front_id;
   back.head_hash = chain(front_end_hash, tokens_.row(back.head));
@@ -183,8 +193,9 @@ NodeId PrefixTree::ancestor(NodeId id, std::uint32_t end, std::uint32_t keep) no
   while (end > keep) {
     const Node& node = store_.node(id);
     const std::uint32_t begin = end - node.size;
-    if (begin < keep)
+    if (begin < keep) {
       return cut(id, keep - begin);
+    }
     id = node.parent;
     end = begin;
   }
@@ -199,8 +210,9 @@ NodeId PrefixTree::seal(NodeId under,
   for (std::uint32_t i = 0; i < count; ++i) {
     tokens_.write_block(cells[i], tokens + i * block_size_);
   }
-  if (events_ != nullptr)
+  if (events_ != nullptr) {
     report_stored(under, tokens, cells, count);
+  }
 
   Node& parent = store_.node(under);
   if (under == own && parent.holders == 1 && parent.children == 0 && parent.keys == 0) {
@@ -230,8 +242,9 @@ void PrefixTree::reset() noexcept {
   index_.clear();
   parking_.clear();
   roots_ = 0;
-  if (events_ != nullptr && anything)
+  if (events_ != nullptr && anything) {
     events_->on_all_blocks_cleared();
+  }
 }
 
 // --- Events ---
@@ -248,12 +261,14 @@ void PrefixTree::report_stored(NodeId under,
     reported_hashes_[at(cells[i])] = hash;
   }
   NodeId root = under;
-  while (store_.node(root).kind != NodeKind::Root)
+  while (store_.node(root).kind != NodeKind::Root) {
     root = store_.node(root).parent;
+  }
   BlockStored event;
   event.block_hashes = {event_hashes_.data(), count};
-  if (under != root)
+  if (under != root) {
     event.parent_block_hash = parent_hash;
+  }
   event.token_ids = {tokens, count * block_size_};
   event.block_size = static_cast<int>(block_size_);
   event.namespace_id = store_.node(root).root.namespace_id;
@@ -265,8 +280,9 @@ void PrefixTree::report_removed(const BlockId* blocks, std::int64_t count) noexc
   std::uint64_t hashes[kBatch];
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t batch = std::min(kBatch, count - done);
-    for (std::int64_t i = 0; i < batch; ++i)
+    for (std::int64_t i = 0; i < batch; ++i) {
       hashes[i] = reported_hashes_[at(blocks[done + i])];
+    }
     events_->on_block_removed({{hashes, at(batch)}});
     done += batch;
   }

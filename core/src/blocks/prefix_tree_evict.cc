@@ -10,21 +10,25 @@ std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) 
   while (done < count && id != kNoNode) {
     Node& node = store_.node(id);
     const NodeId next = node.newer;
-    if (next != kNoNode)
+    if (next != kNoNode) {
       __builtin_prefetch(&store_.node(next), 1);
+    }
     // A run's head goes last; the spared block can only be a head, or a leaf's one block.
     const std::uint32_t takable = node.head == spare ? node.size - 1 : node.size;
     const std::int64_t wanted = std::min<std::int64_t>(count - done, takable);
     const std::uint32_t taken =
         store_.take_tail(node, static_cast<std::uint32_t>(wanted), out + done);
-    if (events_ != nullptr && node.kind == NodeKind::Run)
+    if (events_ != nullptr && node.kind == NodeKind::Run) {
       report_removed(out + done, taken);
+    }
     parking_.shrink(taken);
     done += taken;
-    if (taken > 0)
+    if (taken > 0) {
       node.end_hash_known = false;
-    if (node.size == 0)
+    }
+    if (node.size == 0) {
       remove_emptied(id);
+    }
     id = next;
   }
   return done;
@@ -39,11 +43,13 @@ void PrefixTree::remove_emptied(NodeId id) noexcept {
     index_.erase(node.head_hash, id);
     --store_.node(parent_id).children;
   }
-  if (store_.node(parent_id).keys != 0)
+  if (store_.node(parent_id).keys != 0) {
     drop_keys_of_block(parent_id, node.head);
+  }
   store_.give_node(id);
-  if (store_.node(parent_id).kind == NodeKind::Root)
+  if (store_.node(parent_id).kind == NodeKind::Root) {
     free_root_if_idle(parent_id);
+  }
 }
 
 }  // namespace octavo::blocks

@@ -10,16 +10,19 @@ const Key* PrefixTree::longest_key(NodeId parent,
                                    const std::int32_t* tokens,
                                    std::int64_t limit) const noexcept {
   const KeyListId list_id = store_.node(parent).keys;
-  if (list_id == 0)
+  if (list_id == 0) {
     return nullptr;
+  }
   const KeyList& list = store_.keys(list_id);
   const Key* best = nullptr;
   for (std::uint32_t i = 0; i < list.count; ++i) {
     const Key& key = list.keys[i];
-    if (key.length > limit || (best != nullptr && key.length <= best->length))
+    if (key.length > limit || (best != nullptr && key.length <= best->length)) {
       continue;
-    if (equal_tokens(tokens_.row(key.block), tokens, at(key.length)))
+    }
+    if (equal_tokens(tokens_.row(key.block), tokens, at(key.length))) {
       best = &key;
+    }
   }
   return best;
 }
@@ -28,8 +31,9 @@ PrefixTree::Displaced PrefixTree::name_key(NodeId parent,
                                            Key key,
                                            std::int32_t leaf_slot,
                                            NodeId& leaf) noexcept {
-  if (store_.node(parent).keys == 0)
+  if (store_.node(parent).keys == 0) {
     store_.node(parent).keys = store_.take_keys();
+  }
   KeyList& list = store_.keys(store_.node(parent).keys);
   for (std::uint32_t i = 0; i < list.count; ++i) {
     const Key& known = list.keys[i];
@@ -50,16 +54,18 @@ PrefixTree::Displaced PrefixTree::name_key(NodeId parent,
   }
   key.leaf = leaf_slot >= 0 ? leaf : kNoNode;
   list.keys[list.count++] = key;
-  if (list.count <= KeyList::kMax)
+  if (list.count <= KeyList::kMax) {
     return {};
+  }
 
   // The oldest key goes, and its leaf with it when no other key names it.
   Displaced displaced;
   displaced.any = true;
   const NodeId old_leaf = list.keys[0].leaf;
   drop_key(parent, 0);
-  if (old_leaf == kNoNode || leaf_key_length(old_leaf) > 0)
+  if (old_leaf == kNoNode || leaf_key_length(old_leaf) > 0) {
     return displaced;
+  }
   const Node& node = store_.node(old_leaf);
   if (node.parked) {
     displaced.freed = node.head;
@@ -78,13 +84,15 @@ bool PrefixTree::can_take_over(NodeId parent, const Key& key) const noexcept {
 
 std::int32_t PrefixTree::longest_length(NodeId parent, BlockId block) const noexcept {
   const KeyListId list_id = store_.node(parent).keys;
-  if (list_id == 0)
+  if (list_id == 0) {
     return 0;
+  }
   const KeyList& list = store_.keys(list_id);
   std::int32_t longest = 0;
   for (std::uint32_t i = 0; i < list.count; ++i) {
-    if (list.keys[i].block == block)
+    if (list.keys[i].block == block) {
       longest = std::max(longest, list.keys[i].length);
+    }
   }
   return longest;
 }
@@ -114,8 +122,9 @@ void PrefixTree::forget_leaf(NodeId leaf) noexcept {
 void PrefixTree::leaf_was_sealed(NodeId leaf) noexcept {
   KeyList& list = store_.keys(store_.node(store_.node(leaf).parent).keys);
   for (std::uint32_t i = 0; i < list.count; ++i) {
-    if (list.keys[i].leaf == leaf)
+    if (list.keys[i].leaf == leaf) {
       list.keys[i].leaf = kNoNode;
+    }
   }
   store_.give_node(leaf);
 }
@@ -123,8 +132,9 @@ void PrefixTree::leaf_was_sealed(NodeId leaf) noexcept {
 void PrefixTree::drop_key(NodeId parent, std::uint32_t index) noexcept {
   KeyList& list = store_.keys(store_.node(parent).keys);
   std::copy(list.keys + index + 1, list.keys + list.count, list.keys + index);
-  if (--list.count > 0)
+  if (--list.count > 0) {
     return;
+  }
   store_.give_keys(store_.node(parent).keys);
   store_.node(parent).keys = 0;
 }
@@ -133,10 +143,12 @@ void PrefixTree::drop_keys_of_block(NodeId parent, BlockId block) noexcept {
   while (store_.node(parent).keys != 0) {
     const KeyList& list = store_.keys(store_.node(parent).keys);
     std::uint32_t index = 0;
-    while (index < list.count && list.keys[index].block != block)
+    while (index < list.count && list.keys[index].block != block) {
       ++index;
-    if (index == list.count)
+    }
+    if (index == list.count) {
       return;
+    }
     drop_key(parent, index);
   }
 }

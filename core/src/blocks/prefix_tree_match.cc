@@ -39,27 +39,34 @@ std::uint32_t PrefixTree::walk(const Node& run,
   // True when all of `count` blocks agree.
   const auto compare = [&](const BlockId* blocks, std::uint32_t count) {
     count = std::min(count, limit - done);
-    for (std::uint32_t i = 0; i < std::min(count, kTokensAhead); ++i)
+    for (std::uint32_t i = 0; i < std::min(count, kTokensAhead); ++i) {
       tokens_.prefetch(blocks[i]);
+    }
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (i + kTokensAhead < count)
+      if (i + kTokensAhead < count) {
         tokens_.prefetch(blocks[i + kTokensAhead]);
-      if (!tokens_.block_equals(blocks[i], tokens + done * block_size_))
+      }
+      if (!tokens_.block_equals(blocks[i], tokens + done * block_size_)) {
         return false;
+      }
       cells[done++] = blocks[i];
     }
     return true;
   };
-  if (done < limit && run.first_chunk != 0)
+  if (done < limit && run.first_chunk != 0) {
     store_.prefetch_chunk(run.first_chunk);
-  if (!compare(run.inline_blocks, run.inline_count))
+  }
+  if (!compare(run.inline_blocks, run.inline_count)) {
     return done;
+  }
   for (ChunkId id = run.first_chunk; done < limit; id = store_.chunk(id).next) {
     const Chunk& chunk = store_.chunk(id);
-    if (chunk.next != 0)
+    if (chunk.next != 0) {
       store_.prefetch_chunk(chunk.next);
-    if (!compare(chunk.blocks, chunk.count))
+    }
+    if (!compare(chunk.blocks, chunk.count)) {
       return done;
+    }
   }
   return done;
 }
@@ -72,15 +79,17 @@ PrefixTree::Match PrefixTree::match(NodeId from,
   std::uint32_t short_runs = 0;
   while (found.blocks < max_blocks && store_.node(found.node).children > 0) {
     if (short_runs >= kShortRun && max_blocks - found.blocks > 4) {
-      if (!match_branches(found, tokens, max_blocks, cells))
+      if (!match_branches(found, tokens, max_blocks, cells)) {
         return found;
+      }
       short_runs = 0;
       continue;
     }
     const std::int32_t* rest = tokens + found.blocks * block_size_;
     const NodeId child = find_child(found.node, chain(end_hash(found.node), rest), rest);
-    if (child == kNoNode)
+    if (child == kNoNode) {
       return found;
+    }
     const Node& run = store_.node(child);
     const std::uint32_t agreed = walk(run, rest, max_blocks - found.blocks, cells + found.blocks);
     found.blocks += agreed;
@@ -125,12 +134,14 @@ bool PrefixTree::match_branches(Match& found,
         tokens_.prefetch(store_.node(candidate).head);
       }
     }
-    if (store_.node(found.node).children == 0)
+    if (store_.node(found.node).children == 0) {
       return false;
+    }
     const std::int32_t* here = rest + done * block_size_;
     const NodeId child = find_child(found.node, hashes[done], here);
-    if (child == kNoNode)
+    if (child == kNoNode) {
       return false;
+    }
     const Node& run = store_.node(child);
     const std::uint32_t agreed = walk(run, here, max_blocks - found.blocks, cells + done);
     done += agreed;
@@ -140,8 +151,9 @@ bool PrefixTree::match_branches(Match& found,
       return false;
     }
     found.node = child;
-    if (agreed > 8)
+    if (agreed > 8) {
       return true;  // Runs are long again.
+    }
   }
   return true;
 }

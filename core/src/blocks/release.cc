@@ -28,14 +28,15 @@ void BlockManager::Impl::release(int slot_index) noexcept {
   for (std::int32_t cell = slot.cells; cell-- > first_private;) {
     release_private(slot, cells[cell], cell);
   }
-  if (slot.path_blocks > 0)
+  if (slot.path_blocks > 0) {
     tree_.drop(slot.node);
-  if (slot.root != kNoNode)
+  }
+  if (slot.root != kNoNode) {
     tree_.release_root(slot.root);
+  }
   const std::uint32_t batch = slot.batch;
   slot = Slot{};
   slot.batch = batch;
-  slot.seal_at = Slot::kNever;
 }
 
 void BlockManager::Impl::evict(int slot_index) {
@@ -56,8 +57,9 @@ void BlockManager::Impl::abandon(int slot_index) {
       tree_.forget_leaf(slot.leaf);
       slot.leaf = kNoNode;
     }
-    for (std::int32_t cell = first; cell < last; ++cell)
+    for (std::int32_t cell = first; cell < last; ++cell) {
       pool_.quarantine(cells[cell]);
+    }
     counters_.quarantined_blocks.add(last - first);
     // What stood behind moves up, so that release sees only what it may give back.
     std::copy(cells + last, cells + slot.cells, cells + first);
@@ -76,10 +78,8 @@ void BlockManager::Impl::invalidate_namespace(std::uint64_t namespace_id) {
 }
 
 void BlockManager::Impl::reset() {
-  for (int i = 0; i < config_.max_seqs; ++i) {
-    slots_[at(i)] = Slot{};
-    slots_[at(i)].seal_at = Slot::kNever;
-  }
+  slots_.clear(at(config_.max_seqs));
+  batch_ = 0;
   pool_.reset();
   tree_.reset();
   copies_.clear();

@@ -13,11 +13,22 @@ using blocks::at;
 using blocks::kNoNode;
 using blocks::Slot;
 
-bool BlockManager::Impl::head_agrees(int slot_index,
-                                     std::span<const std::int32_t> history) const noexcept {
+// The head of the history must be the admitted prompt, as far as both go.
+void BlockManager::Impl::check_head(int slot_index, std::span<const std::int32_t> history) const {
+  const std::int32_t* prompt = prompts_.tokens(slot_index);
   const std::size_t length = std::min(history.size(), at(slots_[at(slot_index)].prompt_len));
-  return length == 0 || std::memcmp(history.data(), prompts_[at(slot_index)].data(),
-                                    length * sizeof(std::int32_t)) == 0;
+  if (length == 0 || std::memcmp(history.data(), prompt, length * sizeof *prompt) == 0) {
+    return;
+  }
+  std::size_t position = 0;
+  while (history[position] == prompt[position]) {
+    ++position;
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              "retire: history[" + std::to_string(position) + "] is " +
+                  std::to_string(history[position]) + "; the prompt that slot " +
+                  std::to_string(slot_index) + " was admitted with has " +
+                  std::to_string(prompt[position]) + " there");
 }
 
 void BlockManager::Impl::check_retire(int slot_index,
@@ -33,21 +44,24 @@ void BlockManager::Impl::check_retire(int slot_index,
   if (length < slot.committed || length > slot.reserved) {
     throw_outside("retire", "history length", length, slot.committed, slot.reserved);
   }
-  if (config_.window > 0)
+  if (config_.window > 0) {
     check_rewind("retire", slot_index, length);
+  }
   if (addressable_len < kAddressableAll) {
     throw Error(ErrorCode::InvalidArgument,
                 "retire: addressable_len " + std::to_string(addressable_len) +
                     " is negative; it must be a length or kAddressableAll (-1)");
   }
   for (std::size_t i = 0; i < boundaries.size(); ++i) {
-    if (boundaries[i] >= 0)
+    if (boundaries[i] >= 0) {
       continue;
+    }
     throw Error(ErrorCode::InvalidArgument, "retire: boundaries[" + std::to_string(i) + "] " +
                                                 std::to_string(boundaries[i]) + " is negative");
   }
-  if (!slot.admitted)
+  if (!slot.admitted) {
     return;
+  }
   const std::int64_t shared = addressable_len == kAddressableAll
                                   ? slot.admitted_len
                                   : std::min<std::int64_t>(addressable_len, slot.admitted_len);
@@ -56,11 +70,7 @@ void BlockManager::Impl::check_retire(int slot_index,
                 "retire: addressable_len cuts the admitted prompt at " + std::to_string(shared) +
                     "; at admit it was cut at " + std::to_string(slot.admitted_shared_len));
   }
-  if (!head_agrees(slot_index, history)) {
-    throw Error(ErrorCode::InvalidArgument,
-                "retire: the history of slot " + std::to_string(slot_index) +
-                    " does not begin with the prompt it was admitted with");
-  }
+  check_head(slot_index, history);
 }
 
 void BlockManager::Impl::retire(int slot_index,
@@ -75,12 +85,14 @@ void BlockManager::Impl::retire(int slot_index,
     const std::int64_t shared =
         addressable_len == kAddressableAll ? length : std::min(addressable_len, length);
     const std::int32_t shared_blocks = whole_blocks(shared);
-    if (shared_blocks > slot.path_blocks)
+    if (shared_blocks > slot.path_blocks) {
       seal(slot_index, history.data(), shared_blocks);
+    }
     if (config_.partial_keys) {
       for (const std::int64_t boundary : boundaries) {
-        if (boundary <= shared)
+        if (boundary <= shared) {
           name_boundary(slot_index, history.data(), boundary);
+        }
       }
       name_boundary(slot_index, history.data(), shared);
     }
@@ -96,16 +108,18 @@ void BlockManager::Impl::name_boundary(int slot_index,
   const std::int32_t block_index = whole_blocks(length);
   const std::int32_t begin = tokens_of(block_index);
   const auto key_length = static_cast<std::int32_t>(length - begin);
-  if (key_length == 0)
+  if (key_length == 0) {
     return;
+  }
   Slot& slot = slots_[at(slot_index)];
   const blocks::NodeId parent =
       tree_.ancestor(slot.node, static_cast<std::uint32_t>(slot.path_blocks),
                      static_cast<std::uint32_t>(block_index));
   const BlockId block = row(slot_index)[block_index];
   const bool sealed = block_index < slot.path_blocks;
-  if (!sealed)
+  if (!sealed) {
     tree_.tokens().write(block, history + begin, at(key_length));
+  }
 
   blocks::NodeId leaf = sealed ? kNoNode : slot.leaf;
   const auto displaced =
@@ -114,10 +128,12 @@ void BlockManager::Impl::name_boundary(int slot_index,
     slot.leaf = leaf;
     slot.leaf_cell = block_index;
   }
-  if (displaced.any)
+  if (displaced.any) {
     counters_.dropped_keys.add(1);
-  if (displaced.freed != blocks::kNoBlock)
+  }
+  if (displaced.freed != blocks::kNoBlock) {
     pool_.give(displaced.freed);
+  }
   if (displaced.slot >= 0) {
     Slot& holder = slots_[at(displaced.slot)];
     holder.leaf = kNoNode;

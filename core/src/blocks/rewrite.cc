@@ -12,8 +12,9 @@ using blocks::Slot;
 
 // Whether a write from position `from` on would touch rows of the taken-over block that keys name.
 bool BlockManager::Impl::must_give_up_leaf(const Slot& slot, std::int32_t from) const noexcept {
-  if (slot.leaf == kNoNode || slot.leaf_cell < whole_blocks(from))
+  if (slot.leaf == kNoNode || slot.leaf_cell < whole_blocks(from)) {
     return false;
+  }
   return tokens_of(slot.leaf_cell) + tree_.leaf_key_length(slot.leaf) > from;
 }
 
@@ -48,8 +49,9 @@ void BlockManager::Impl::rewrite(int slot_index,
   const std::int32_t missing = rewrite_demand(slot, from, cells_needed);
   std::int32_t kept = 0;
   for (std::int32_t cell = std::max(slot.path_blocks, first); cell < slot.cells; ++cell) {
-    if (!(give_up_leaf && cell == slot.leaf_cell))
+    if (!(give_up_leaf && cell == slot.leaf_cell)) {
       scratch_[at(kept++)] = cells[cell];
+    }
   }
   acquire(scratch_.data() + kept, missing, counters_.evicted_for_step);
 

@@ -25,8 +25,9 @@ class RunIndex {
   /// Room for `capacity` nodes at no more than half load.
   explicit RunIndex(std::int64_t capacity) {
     std::uint64_t buckets = 1;
-    while (buckets * (kEntries / 2) < static_cast<std::uint64_t>(capacity))
+    while (buckets * (kEntries / 2) < static_cast<std::uint64_t>(capacity)) {
       buckets *= 2;
+    }
     mask_ = buckets - 1;
     const bool dense = buckets * sizeof(Bucket) <= (std::uint64_t{1} << 30);
     buckets_ = VirtualArray<Bucket>(
@@ -39,14 +40,17 @@ class RunIndex {
   NodeId find(std::uint64_t hash, Verify&& verify) const noexcept {
     const std::uint64_t home = home_of(hash);
     const std::uint8_t tag = tag_of(hash);
-    if (const NodeId node = find_in(buckets_[home], tag, verify); node != kNoNode)
+    if (const NodeId node = find_in(buckets_[home], tag, verify); node != kNoNode) {
       return node;
-    if (buckets_[home].displaced == 0)
+    }
+    if (buckets_[home].displaced == 0) {
       return kNoNode;
+    }
     for (std::uint64_t step = 1; step <= probes_max_; ++step) {
       const NodeId node = find_in(buckets_[(home + step) & mask_], tag, verify);
-      if (node != kNoNode)
+      if (node != kNoNode) {
         return node;
+      }
     }
     return kNoNode;
   }
@@ -65,16 +69,18 @@ class RunIndex {
   void insert(std::uint64_t hash, NodeId node) noexcept {
     const std::uint64_t home = home_of(hash);
     std::uint64_t step = 0;
-    while (match(buckets_[(home + step) & mask_], kEmpty) == 0)
+    while (match(buckets_[(home + step) & mask_], kEmpty) == 0) {
       ++step;
+    }
     Bucket& bucket = buckets_[(home + step) & mask_];
     const int entry = std::countr_zero(match(bucket, kEmpty));
     bucket.tags[entry] = tag_of(hash);
     bucket.nodes[entry] = node;
     if (step > 0) {
       ++buckets_[home].displaced;
-      if (step > probes_max_)
+      if (step > probes_max_) {
         probes_max_ = step;
+      }
     }
   }
 
@@ -88,8 +94,9 @@ class RunIndex {
     const Place place = locate(hash, node);
     *place.tag = kEmpty;
     *place.node = kNoNode;
-    if (place.displaced)
+    if (place.displaced) {
       --buckets_[home_of(hash)].displaced;
+    }
   }
 
   void clear() noexcept {
@@ -128,8 +135,9 @@ class RunIndex {
     return static_cast<std::uint32_t>(_mm_movemask_epi8(equal)) & ((1U << kEntries) - 1);
 #else
     std::uint32_t bits = 0;
-    for (std::uint32_t i = 0; i < kEntries; ++i)
+    for (std::uint32_t i = 0; i < kEntries; ++i) {
       bits |= (bucket.tags[i] == tag ? 1U : 0U) << i;
+    }
     return bits;
 #endif
   }
@@ -138,8 +146,9 @@ class RunIndex {
   static NodeId find_in(const Bucket& bucket, std::uint8_t tag, Verify& verify) noexcept {
     for (std::uint32_t matches = match(bucket, tag); matches != 0; matches &= matches - 1) {
       const NodeId node = bucket.nodes[std::countr_zero(matches)];
-      if (verify(node))
+      if (verify(node)) {
         return node;
+      }
     }
     return kNoNode;
   }

@@ -26,8 +26,9 @@ void RunStore::pop_chunk(Node& run) noexcept {
 
 void RunStore::append(Node& run, const BlockId* blocks, std::uint32_t count) noexcept {
   std::uint32_t done = 0;
-  if (run.size == 0 && count > 0)
+  if (run.size == 0 && count > 0) {
     run.head = blocks[done++];
+  }
   if (run.last_chunk == 0) {
     const std::uint32_t room = std::min(Node::kInline - run.inline_count, count - done);
     std::copy_n(blocks + done, room, run.inline_blocks + run.inline_count);
@@ -35,8 +36,9 @@ void RunStore::append(Node& run, const BlockId* blocks, std::uint32_t count) noe
     done += room;
   }
   while (done < count) {
-    if (run.last_chunk == 0 || chunks_[run.last_chunk].count == Chunk::kBlocks)
+    if (run.last_chunk == 0 || chunks_[run.last_chunk].count == Chunk::kBlocks) {
       push_chunk(run);
+    }
     Chunk& chunk = chunks_[run.last_chunk];
     const std::uint32_t room = std::min(Chunk::kBlocks - chunk.count, count - done);
     std::copy_n(blocks + done, room, chunk.blocks + chunk.count);
@@ -51,19 +53,23 @@ std::uint32_t RunStore::take_tail(Node& run, std::uint32_t count, BlockId* out) 
   std::uint32_t done = 0;
   while (done < wanted && run.last_chunk != 0) {
     Chunk& chunk = chunks_[run.last_chunk];
-    if (chunk.prev != 0)
+    if (chunk.prev != 0) {
       prefetch_chunk(chunk.prev);
+    }
     const std::uint32_t here = std::min(chunk.count, wanted - done);
-    for (std::uint32_t i = 0; i < here; ++i)
+    for (std::uint32_t i = 0; i < here; ++i) {
       out[done++] = chunk.blocks[--chunk.count];
-    if (chunk.count == 0)
+    }
+    if (chunk.count == 0) {
       pop_chunk(run);
+    }
   }
   while (done < wanted && run.inline_count > 0) {
     out[done++] = run.inline_blocks[--run.inline_count];
   }
-  if (done < wanted)
+  if (done < wanted) {
     out[done++] = run.head;
+  }
   run.size -= done;
   return done;
 }
@@ -113,17 +119,20 @@ void RunStore::cut_in_chunks(Node& run, std::uint32_t skip, Node& front) noexcep
     std::copy_n(rest + Node::kInline, chunks_[remainder].count, chunks_[remainder].blocks);
     chunks_[remainder].next = behind;
   }
-  if (behind != 0)
+  if (behind != 0) {
     chunks_[behind].prev = remainder;
+  }
   run.first_chunk = remainder != 0 ? remainder : behind;
-  if (behind == 0)
+  if (behind == 0) {
     run.last_chunk = remainder;
+  }
 
   chunk.next = 0;
   chunk.count = skip;
   front.last_chunk = id;
-  if (skip == 0)
+  if (skip == 0) {
     pop_chunk(front);
+  }
 }
 
 }  // namespace octavo::blocks

@@ -55,16 +55,19 @@ class RunStore {
   /// Calls visit(block) for the run's blocks in order until it returns false.
   template <class Visit>
   void visit_blocks(const Node& run, Visit&& visit) const {
-    if (run.size == 0 || !visit(run.head))
+    if (run.size == 0 || !visit(run.head)) {
       return;
+    }
     for (std::uint32_t i = 0; i < run.inline_count; ++i) {
-      if (!visit(run.inline_blocks[i]))
+      if (!visit(run.inline_blocks[i])) {
         return;
+      }
     }
     for (ChunkId id = run.first_chunk; id != 0; id = chunks_[id].next) {
       for (std::uint32_t i = 0; i < chunks_[id].count; ++i) {
-        if (!visit(chunks_[id].blocks[i]))
+        if (!visit(chunks_[id].blocks[i])) {
           return;
+        }
       }
     }
   }

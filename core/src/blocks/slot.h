@@ -20,12 +20,13 @@ struct Slot {
   std::int32_t reserved;
   std::int32_t committed;
   std::int32_t writable_from;  ///< A step that writes below here must first look closer (N8).
-  std::int32_t seal_at;        ///< Committing this length seals a block; kNever: no block is due.
+  std::int32_t seal_at;        ///< Committing this length may seal a block; kNever: none is due.
   std::int32_t cells;
-  std::int32_t in_flight_end;  ///< End of what a device may be writing (N9).
+  std::int32_t in_flight_end;  ///< End of what a device may be writing (N9); 0: nothing.
   std::uint32_t batch;         ///< The latest batch that named the slot: finds duplicates.
-  bool active;                 ///< Admitted or reserved: not fresh.
+  bool active;                 ///< Admitted or reserved: not fresh. All zero is a fresh slot.
   bool admitted;
+  bool stepped;  ///< Something was reserved since the last rewind.
 
   // Where its prefix stands.
   NodeId root;  ///< The generation it was given; kNoNode before.

@@ -19,8 +19,9 @@ using blocks::Slot;
 void BlockManager::Impl::check_batch(const char* call, std::span<const std::int32_t> slots) {
   // A new number for this batch; after 2^32 batches the old marks are wiped.
   if (++batch_ == 0) {
-    for (int i = 0; i < config_.max_seqs; ++i)
+    for (int i = 0; i < config_.max_seqs; ++i) {
       slots_[at(i)].batch = 0;
+    }
     batch_ = 1;
   }
   for (const std::int32_t index : slots) {
@@ -41,8 +42,9 @@ void BlockManager::Impl::check_growth(const char* call,
                                       int slot,
                                       std::int64_t from,
                                       std::int64_t count) const {
-  if (from + count <= row_tokens_)
+  if (from + count <= row_tokens_) {
     return;
+  }
   throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " + std::to_string(slot) +
                                               " would have " + std::to_string(from + count) +
                                               " tokens; a sequence may have at most " +
@@ -54,8 +56,9 @@ void BlockManager::Impl::check_rewind(const char* call,
                                       std::int64_t position) const {
   const Slot& slot = slots_[at(slot_index)];
   const std::int64_t lowest = std::max<std::int64_t>(0, position - config_.window + 1);
-  if (lowest >= tokens_of(slot.released))
+  if (lowest >= tokens_of(slot.released)) {
     return;
+  }
   throw Error(ErrorCode::FailedPrecondition,
               std::string(call) + ": position " + std::to_string(position) + " of slot " +
                   std::to_string(slot_index) + " needs tokens from " + std::to_string(lowest) +
@@ -64,8 +67,9 @@ void BlockManager::Impl::check_rewind(const char* call,
 }
 
 void BlockManager::Impl::check_available(const char* call, const StepDemand& demand) const {
-  if (demand.blocks <= free_blocks() + demand.released)
+  if (demand.blocks <= free_blocks() + demand.released) {
     return;
+  }
   throw Error(ErrorCode::ResourceExhausted,
               std::string(call) + ": the step needs " + std::to_string(demand.blocks) +
                   " blocks, " + std::to_string(free_blocks() + demand.released) + " of " +
@@ -99,44 +103,53 @@ inline void BlockManager::Impl::add_demand(const Slot& slot,
 inline void BlockManager::Impl::commit(int slot_index, std::int32_t position) noexcept {
   Slot& slot = slots_[at(slot_index)];
   if (position < slot.reserved) {
-    if (position < slot.prompt_len)
+    if (position < slot.prompt_len) {
       cut_prompt(slot, position);
+    }
     slot.reserved = position;
-  } else {
-    slot.in_flight_end = position;  // All that was reserved is written (N9).
+    slot.stepped = false;
+  } else if (slot.stepped) {
+    slot.in_flight_end = 0;  // All that was reserved is written (N9).
   }
   slot.committed = position;
-  if (position >= slot.seal_at)
+  if (position >= slot.seal_at) {
     seal_prompt(slot_index);
-  if (config_.window > 0)
+  }
+  if (config_.window > 0) {
     release_window(slot_index);
+  }
 }
 
 // Binds blocks for `count` more tokens. REQUIRES: the pool has them.
 inline void BlockManager::Impl::grow(int slot_index, std::int32_t count) noexcept {
   Slot& slot = slots_[at(slot_index)];
-  if (!slot.active)
+  if (!slot.active) {
     activate(slot);
-  if (count == 0)
+  }
+  if (count == 0) {
     return;
+  }
   const std::int32_t from = slot.reserved;
   const std::int32_t cells_needed = blocks_for(std::int64_t{from} + count);
-  if (from < slot.writable_from)
+  if (from < slot.writable_from) {
     rewrite(slot_index, from, cells_needed);
+  }
   if (cells_needed > slot.cells) {
     acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
     slot.cells = cells_needed;
   }
   slot.reserved = from + count;
   slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
+  slot.stepped = true;
 }
 
 void BlockManager::Impl::acquire(BlockId* out,
                                  std::int64_t count,
                                  RelaxedCounter& evicted) noexcept {
   const std::int64_t free = pool_.take(out, count);
-  if (free == count)
+  if (free == count) {
     return;
+  }
   evicted.add(tree_.evict(count - free, out + free));
 }
 
@@ -170,7 +183,7 @@ void BlockManager::Impl::refresh_watermarks(Slot& slot) const noexcept {
 // Seals the prompt's blocks that are wholly committed.
 void BlockManager::Impl::seal_prompt(int slot_index) noexcept {
   const Slot& slot = slots_[at(slot_index)];
-  seal(slot_index, prompts_[at(slot_index)].data(),
+  seal(slot_index, prompts_.tokens(slot_index),
        std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
 }
 
@@ -226,8 +239,9 @@ void BlockManager::Impl::update_position(int slot_index, std::int64_t new_pos) {
   if (new_pos < 0 || new_pos > slot.reserved) {
     throw_outside("update_position", "new_pos", new_pos, 0, slot.reserved);
   }
-  if (config_.window > 0)
+  if (config_.window > 0) {
     check_rewind("update_position", slot_index, new_pos);
+  }
   commit(slot_index, static_cast<std::int32_t>(new_pos));
   note_levels();
 }
@@ -258,8 +272,9 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
     offsets[i] = slots_[at(slots[i])].reserved;
     commit(slots[i], offsets[i]);
   }
-  for (std::size_t i = 0; i < slots.size(); ++i)
+  for (std::size_t i = 0; i < slots.size(); ++i) {
     grow(slots[i], n_new[i]);
+  }
   note_levels();
 }
 
@@ -269,13 +284,14 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
   const std::size_t batch = slots.size();
   if (cu_seqlens_q.size() != batch + 1 || past_len.size() != batch) {
     throw Error(ErrorCode::InvalidArgument,
-                "prepare_step: " + std::to_string(batch) + " slots need " +
-                    std::to_string(batch + 1) + " cumulative lengths and " + std::to_string(batch) +
-                    " past lengths; given are " + std::to_string(cu_seqlens_q.size()) + " and " +
-                    std::to_string(past_len.size()));
+                "prepare_step: cu_seqlens_q and past_len have " +
+                    std::to_string(cu_seqlens_q.size()) + " and " +
+                    std::to_string(past_len.size()) + " entries; " + std::to_string(batch) +
+                    " slots need " + std::to_string(batch + 1) + " and " + std::to_string(batch));
   }
-  if (cu_seqlens_q[0] != 0)
+  if (cu_seqlens_q[0] != 0) {
     throw_outside("prepare_step", "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
+  }
   check_batch("prepare_step", slots);
   StepDemand demand;
   std::int64_t total_k = 0;
@@ -291,10 +307,12 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
     if (past < 0 || past > slot.reserved) {
       throw_outside("prepare_step", "past_len[" + std::to_string(i) + "]", past, 0, slot.reserved);
     }
-    if (past + count > row_tokens_)
+    if (past + count > row_tokens_) {
       check_growth("prepare_step", slots[i], past, count);
-    if (config_.window > 0)
+    }
+    if (config_.window > 0) {
       check_rewind("prepare_step", slots[i], past);
+    }
     total_k += past + count;
     decode = decode && count == 1;
     add_demand(slot, past, static_cast<std::int32_t>(count), demand);
@@ -306,8 +324,9 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
   check_available("prepare_step", demand);
 
   copies_.clear();
-  for (std::size_t i = 0; i < batch; ++i)
+  for (std::size_t i = 0; i < batch; ++i) {
     commit(slots[i], past_len[i]);
+  }
   std::int32_t sum_k = 0;
   cu_seqlens_k_[0] = 0;
   for (std::size_t i = 0; i < batch; ++i) {

@@ -20,14 +20,17 @@ inline bool equal_tokens(const std::int32_t* a, const std::int32_t* b, std::size
     std::memcpy(x, a + i, sizeof x);
     std::memcpy(y, b + i, sizeof y);
     std::uint64_t difference = 0;
-    for (int word = 0; word < 8; ++word)
+    for (int word = 0; word < 8; ++word) {
       difference |= x[word] ^ y[word];
-    if (difference != 0)
+    }
+    if (difference != 0) {
       return false;
+    }
   }
   for (; i < count; ++i) {
-    if (a[i] != b[i])
+    if (a[i] != b[i]) {
       return false;
+    }
   }
   return true;
 }

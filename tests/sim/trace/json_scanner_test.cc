@@ -3,7 +3,7 @@
 
 #include "json_scanner.h"
 
-#include <regex>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -48,6 +48,25 @@ bool reference_accepts(const std::string& line) {
   return !value.is_discarded() && value.is_object();
 }
 
+// The reference alone refuses surrogates without their other half, and numbers beyond a double.
+bool reference_alone_may_refuse(const std::string& line) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < line.size() && line[at] >= '0' && line[at] <= '9';
+  };
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+    if (line[i] == 'u' && (line[i + 1] == 'd' || line[i + 1] == 'D')) {
+      return true;
+    }
+    if (line[i] == 'e' || line[i] == 'E') {
+      const std::size_t first = i + (line[i + 1] == '+' ? 2 : 1);
+      if (is_digit(first) && is_digit(first + 1) && is_digit(first + 2)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 TEST(JsonScanner, AgreesWithTheReferenceOnWholeLines) {
   for (const std::string& line : kLines) {
     EXPECT_TRUE(reference_accepts(line)) << line;
@@ -66,7 +85,6 @@ TEST(JsonScanner, AgreesWithTheReferenceOnEveryPrefix) {
 
 TEST(JsonScanner, AgreesWithTheReferenceOnMutatedLines) {
   const std::string alphabet = "{}[]\",:\\ \t0123456789-+.eEtrufalsn/\x01";
-  const std::regex reference_only(R"(\\u[dD][89a-fA-F]|[eE]\+?[0-9]{3})");
   Rng rng(2024);
   int accepted = 0;
   for (int round = 0; round < 60'000; ++round) {
@@ -88,8 +106,7 @@ TEST(JsonScanner, AgreesWithTheReferenceOnMutatedLines) {
         line = " ";
       }
     }
-    // The reference alone refuses surrogates without their other half, and what exceeds a double.
-    if (std::regex_search(line, reference_only)) {
+    if (reference_alone_may_refuse(line)) {
       continue;
     }
     const bool expected = reference_accepts(line);

@@ -207,6 +207,17 @@ TEST(Retire, RefusesAHistoryThatIsNotTheAdmittedPrompt) {
   EXPECT_EQ(m.parked_blocks(), 3);
 }
 
+TEST(Retire, InTheMiddleOfThePromptComparesAsFarAsBothGo) {
+  Sessions s(small_config());
+  s.admit(0, slice(kDocument, 0, 13));
+  s.prefill(0, 6);
+  BlockManager& m = s.manager();
+  EXPECT_ERROR(m, InvalidArgument, m.retire(0, changed_at(story(1, 6), 5)), "retire", "history");
+  s.retire(0);
+  EXPECT_EQ(s.parked_blocks(), 2);
+  EXPECT_EQ(s.probe(kDocument), 6);
+}
+
 TEST(Retire, OfAFreshSlotIsRefused) {
   BlockManager m(small_config());
   m.set_namespace(1, 4);
