@@ -16,6 +16,7 @@ target_sources(octavo_core
     src/blocks/retire.cc
     src/blocks/rewrite.cc
     src/blocks/run_store.cc
+    src/blocks/seal.cc
     src/blocks/step.cc
   PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/octavo/block_manager.h

@@ -173,8 +173,11 @@ class Counter {
   Column output_tokens_;
   Column blocks_;
   std::int64_t previous_arrival_ns_ = 0;
+  // Never iterated, looked up by key: hundreds of thousands of ids, one at a time.
   std::unordered_map<std::uint64_t, Seen> seen_;
+  // Never iterated, only counted.
   std::unordered_set<std::int64_t> arrivals_;
+  // Never iterated, only counted.
   std::unordered_set<std::uint64_t> sessions_;
 };
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# install_test.sh BUILD_FOLDER SOURCE_FOLDER CXX CONFIG: installs the build into a temporary prefix,
-# moves that prefix, and builds and runs a consumer against it: with find_package and with
-# pkg-config.
+# install_test.sh BUILD_FOLDER SOURCE_FOLDER CXX CONFIG GENERATOR: installs the build into a
+# temporary prefix, moves that prefix, and builds and runs a consumer against it: with find_package
+# and with pkg-config.
 set -o pipefail
 
 build=$1
 source=$2
 cxx=$3
 config=$4
+generator=$5 # the one of the build is there; CMake's own choice, make, need not be
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$scratch"' EXIT
 prefix="$scratch/moved here"
@@ -38,7 +39,7 @@ refused() {
 configure() {
   local folder=$1
   shift
-  cmake -S "$source/tests/install/consumer" -B "$scratch/$folder" \
+  cmake -S "$source/tests/install/consumer" -B "$scratch/$folder" -G "$generator" \
     -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug "$@"
 }
 

@@ -117,5 +117,14 @@ TEST_F(BlockManagerPaths, KeysOfSealedBlocksStandBesideTrailingOnes) {
   retire(0);
 }
 
+// As many generations in memory as there can be, and a slot that changes its mind.
+TEST_F(BlockManagerPaths, ANamespaceIsKeptHoweverManyThereAre) {
+  start(1, 2, 1);
+  keep(0, {1});
+  make({.verb = Verb::SetNamespace, .slot = 0, .number = 5});
+  make({.verb = Verb::SetNamespace, .slot = 0, .number = 6});
+  EXPECT_EQ(admit(0, {1, 1}), 0);
+}
+
 }  // namespace
 }  // namespace octavo::testkit

@@ -40,7 +40,7 @@ std::uint64_t narrow_hash(std::uint64_t parent, std::span<const std::int32_t> to
 BlockManagerConfig draw_config() {
   BlockManagerConfig config;
   config.block_size = draw(1, 5);
-  config.num_blocks = draw(2, 8) + draw(0, 24) / config.block_size;
+  config.num_blocks = draw(1, 8) + draw(0, 24) / config.block_size;
   config.max_seqs = draw(1, 4);
   config.max_tokens_per_seq = draw(0, 1) == 0 ? 0 : draw(8, 40);
   config.max_blocks_per_seq = draw(0, 3) < 3 ? 0 : draw(3, 20);
@@ -51,9 +51,10 @@ BlockManagerConfig draw_config() {
 void run_case(const BlockManagerConfig& base,
               const std::vector<BlockHash>& hashes,
               Coverage& coverage,
-              int unit = 1) {
+              int unit = 1,
+              int namespaces = 1) {
   const World world(base, draw(1, 3), unit);
-  const Weights weights = draw_weights();
+  const Weights weights = draw_weights(namespaces);
   Subject subject;
   subject.coverage = &coverage;
   for (const BlockHash hash : hashes) {
@@ -168,6 +169,24 @@ TEST(BlockManagerStates, AreTheSameUnderEveryHash) {
   };
   if (check(1500, kLongestSequence, property)) {
     expect_covered(coverage, {Branch::WindowReleased});
+  }
+}
+
+// As many namespaces and generations as a pool can remember.
+TEST(BlockManagerStates, KeepTenantsApart) {
+  Coverage coverage;
+  const auto property = [&] {
+    BlockManagerConfig config;
+    config.block_size = draw(1, 2);
+    config.num_blocks = draw(1, 5);
+    config.max_seqs = draw(1, 2);
+    run_case(config, {nullptr, constant_hash}, coverage, 1, 8);
+  };
+  if (check(1500, kLongestSequence, property)) {
+    expect_covered(coverage,
+                   {Branch::WindowReleased, Branch::KeyDisplaced, Branch::KeyDisplacedFrees,
+                    Branch::KeyDisplacedHeld},
+                   {Branch::SourceSpared});
   }
 }
 

@@ -8,7 +8,7 @@ namespace octavo::testkit {
 namespace {
 
 constexpr int kNominalSize = 100;  // Of RapidCheck: ranges are not narrowed.
-constexpr int kSpacesMax = 3;
+constexpr int kSpacesMax = 9;
 
 using SlotTest = std::function<bool(const ModelSlot&)>;
 
@@ -369,7 +369,7 @@ class SmallOp final : public Op {
   SmallOp(const World& world, Verb verb)
       : verb_(verb),
         slot_(draw_slot(world, verb == Verb::SetNamespace ? is_fresh : is_live)),
-        space_(draw(0, kSpacesMax - 1)) {}
+        space_(draw(0, 9) < 8 ? draw(0, 2) : draw(3, kSpacesMax)) {}
 
   Call resolve(const World& /*world*/) const override {
     return {.verb = verb_, .slot = slot_, .number = space_};
@@ -409,6 +409,8 @@ constexpr std::array kKinds = {
     Kind{2, Needs::Nothing, make<SmallOp, Verb::InvalidateNamespace>},
     Kind{1, Needs::Nothing, make<SmallOp, Verb::Reset>},
 };
+constexpr std::size_t kSetNamespace = 8;  // Where in kKinds.
+constexpr std::size_t kInvalidateNamespace = 9;
 constexpr int kWeightScale = 12;  // A command whose needs are not met is drawn this much less.
 
 bool any_slot(const World& world, bool fresh) {
@@ -423,7 +425,7 @@ int draw(int low, int high) {
   return *rc::gen::resize(kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-Weights draw_weights() {
+Weights draw_weights(int namespaces) {
   Weights weights;
   for (const Kind& kind : kKinds) {
     // Steps and admits never vanish: without them nothing can happen. Resets are rare in most
@@ -436,6 +438,8 @@ Weights draw_weights() {
     }
     weights.push_back(kind.weight * *rc::gen::elementOf(factors));
   }
+  weights[kSetNamespace] *= namespaces;
+  weights[kInvalidateNamespace] *= namespaces;
   return weights;
 }
 

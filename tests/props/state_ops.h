@@ -35,9 +35,10 @@ struct Subject {
 using StateCommand = rc::state::Command<World, Subject>;
 using StateCommandPtr = std::shared_ptr<const StateCommand>;
 
-/// How often each kind of command is drawn in one case; some kinds not at all.
+/// How often each kind of command is drawn in one case; some kinds not at all. Calls on namespaces
+/// are drawn `namespaces` times as often as usual.
 using Weights = std::vector<int>;
-Weights draw_weights();
+Weights draw_weights(int namespaces = 1);
 rc::Gen<StateCommandPtr> command_for(const World& world, const Weights& weights);
 
 /// A number in [low, high], whatever the case's size; shrinks towards `low`.

@@ -197,7 +197,7 @@ std::int64_t NaiveModel::admit(int slot, Ids prompt, std::int64_t addressable_le
   if (sharing() && !stale(s)) {
     bind_cached(s, prompt);
   }
-  s.committed = s.in_flight_end = s.reserved;
+  s.committed = s.reserved;
   stats_.admits += 1;
   stats_.prompt_tokens += length;
   stats_.hit_tokens += s.reserved;

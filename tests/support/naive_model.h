@@ -100,6 +100,7 @@ struct ModelSlot {
   std::int64_t reserved = 0;
   std::int64_t committed = 0;
   std::int64_t in_flight_end = 0;    ///< A device may be writing [committed, in_flight_end).
+  bool stepped = false;              ///< Something was reserved since the last rewind.
   std::int64_t released_blocks = 0;  ///< Leading cells that a window has given back.
   Tokens prompt;                     ///< As admitted, cut by rewinds.
   std::int64_t prompt_length = 0;    ///< As admitted.

@@ -134,8 +134,8 @@ std::string NaiveModel::fingerprint() const {
   std::ostringstream out;
   out << observable();
   for (const ModelSlot& slot : slots_) {
-    out << "|h" << slot.in_flight_end << ' ' << slot.released_blocks << ' ' << slot.prompt_length
-        << ' ' << slot.addressable << ' ' << slot.enrolled_blocks << ' ';
+    out << "|h" << slot.in_flight_end << slot.stepped << ' ' << slot.released_blocks << ' '
+        << slot.prompt_length << ' ' << slot.addressable << ' ' << slot.enrolled_blocks << ' ';
     print(out, slot.prompt);
     out << slot.generation.value_or(0) - generation_of(slot.space);
   }

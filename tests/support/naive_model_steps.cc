@@ -20,8 +20,12 @@ bool distinct(NaiveModel::Ids ids) {
 /// ends its enrolment there.
 void NaiveModel::commit(ModelSlot& slot, std::int64_t position) {
   if (position == slot.reserved) {
-    slot.in_flight_end = position;
-  } else if (position < std::ssize(slot.prompt)) {
+    // A later step of the same stream has run, so those before it have: nothing is in flight.
+    slot.in_flight_end = slot.stepped ? 0 : slot.in_flight_end;
+  } else {
+    slot.stepped = false;
+  }
+  if (position < slot.reserved && position < std::ssize(slot.prompt)) {
     mark(Branch::PromptCut);
     slot.prompt.resize(static_cast<std::size_t>(position));
     slot.enrolled_blocks = std::min(slot.enrolled_blocks, position / config_.block_size);
@@ -140,7 +144,10 @@ bool NaiveModel::extend(Ids slots,
     }
     std::for_each(given_up.rbegin(), given_up.rend(), [&](Block block) { let_go(block); });
     slot.reserved += counts[i];
-    slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
+    if (counts[i] > 0) {
+      slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
+      slot.stepped = true;
+    }
   }
   note_high_water();
   return config_.window > 0 || last_block_ - last_before <= available;

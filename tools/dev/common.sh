@@ -3,7 +3,6 @@
 # All talk goes to stderr: stdout belongs to the program that is started in the end.
 # shellcheck shell=bash
 
-unset CDPATH
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 # The status of these scripts' own failures. The program's own codes end at 4 for what a user can

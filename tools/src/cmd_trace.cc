@@ -197,6 +197,9 @@ void register_info(CLI::App& trace, Context& context) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* info = trace.add_subcommand(
       "info", "requests, tokens, blocks, duration, and what an ideal cache would hit");
+  info->footer(
+      "Example:\n"
+      "  octavo trace info traces/chat.jsonl");
   info->add_option("FILE", options->file, "the trace; - reads standard input")->required();
   info->add_option("--format", options->format, "auto, mooncake or octavo (default: auto)")
       ->check(one_of({"auto", "mooncake", "octavo"}));
@@ -214,6 +217,9 @@ void register_gen(CLI::App& trace, Context& context) {
   auto options = std::make_shared<GenOptions>();
   CLI::App* gen = trace.add_subcommand(
       "gen", "make a workload: the same options give the same bytes everywhere");
+  gen->footer(
+      "Example:\n"
+      "  octavo trace gen chat --seed 1 --requests 600 -o chat.jsonl");
   gen->add_option("KIND", options->kind,
                   "chat: conversations behind shared system prompts; agent: loops with tool calls "
                   "and sub-agents; adversarial: patterns that hurt LRU and prefix trees")
@@ -239,6 +245,9 @@ void register_gen(CLI::App& trace, Context& context) {
 
 void register_trace(CLI::App& app, Context& context) {
   CLI::App* trace = app.add_subcommand("trace", "look at traces, and make them");
+  trace->footer(
+      "Example:\n"
+      "  octavo trace info traces/chat.jsonl");
   trace->require_subcommand(1);
   register_info(*trace, context);
   register_gen(*trace, context);

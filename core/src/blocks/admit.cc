@@ -36,6 +36,10 @@ void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_i
   require_fresh("set_namespace", checked_slot("set_namespace", slot_index), slot_index);
   Slot& slot = slots_[at(slot_index)];
   const blocks::NodeId root = tree_.acquire_root(namespace_id);
+  if (root == kNoNode) {
+    throw Error(ErrorCode::ResourceExhausted,
+                "set_namespace: more than 2^31 generations of namespaces are in use");
+  }
   if (slot.root != kNoNode) {
     tree_.release_root(slot.root);
   }
@@ -69,16 +73,18 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
                     std::to_string(blocks_for(length)) + " blocks, the pool has " +
                     std::to_string(config_.num_blocks));
   }
-  std::int32_t* kept = prompts_.room_for(slot_index, prompt.size());
+  prompts_.make_room(slot_index, prompt.size());
 
   // Nothing raises from here on.
   copies_.clear();
   Slot& slot = slots_[at(slot_index)];
   activate(slot);
   slot.admitted = true;
-  slot.admitted_len = slot.prompt_len = static_cast<std::int32_t>(length);
+  blocks::AdmittedPrompt& admitted = prompts_[slot_index];
+  admitted.length = admitted.admitted_length = static_cast<std::int32_t>(length);
+  std::copy(prompt.begin(), prompt.end(), admitted.tokens);
   const std::int64_t shared = shared_length(addressable_len, length);
-  slot.admitted_shared_len = static_cast<std::int32_t>(shared);
+  admitted.admitted_shared = static_cast<std::int32_t>(shared);
 
   std::int64_t served = 0;
   if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
@@ -87,7 +93,6 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
     served = serve_prefix(slot_index, prompt, limit);
   }
   slot.reserved = slot.committed = static_cast<std::int32_t>(served);
-  std::copy(prompt.begin(), prompt.end(), kept);
   refresh_watermarks(slot);
 
   counters_.admits.add(1);

@@ -1,5 +1,5 @@
 // The block manager's state and its verbs, which live in one file each group: block_manager.cc
-// (construction, lookups), admit.cc, step.cc, rewrite.cc, retire.cc, release.cc, audit.cc,
+// (construction, lookups), admit.cc, step.cc, seal.cc, rewrite.cc, retire.cc, release.cc, audit.cc,
 // digest.cc.
 //
 // Every verb first checks and plans without changing anything and then applies, noexcept. So a call
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/relaxed_counter.h"
+#include "blocks/admitted_prompts.h"
 #include "blocks/block_pool.h"
 #include "blocks/prefix_tree.h"
-#include "blocks/prompt_buffers.h"
 #include "blocks/slot.h"
 #include "octavo/block_manager.h"
 
@@ -70,6 +70,7 @@ class BlockManager::Impl {
   struct StepDemand {
     std::int64_t blocks = 0;    ///< New blocks.
     std::int64_t released = 0;  ///< Blocks that windows give back first.
+    bool plain = true;          ///< No slot rewinds, seals, rewrites or begins: the usual decode.
   };
 
   // --- Arithmetic ---
@@ -94,7 +95,8 @@ class BlockManager::Impl {
                             std::int64_t limit) noexcept;
 
   // --- Steps (step.cc, rewrite.cc) ---
-  void check_batch(const char* call, std::span<const std::int32_t> slots);
+  void begin_batch() noexcept;
+  void check_in_batch(const char* call, std::int32_t slot_index);
   void check_growth(const char* call, int slot, std::int64_t from, std::int64_t count) const;
   void check_rewind(const char* call, int slot, std::int64_t position) const;
   void check_available(const char* call, const StepDemand& demand) const;
@@ -108,8 +110,13 @@ class BlockManager::Impl {
   void activate(Slot& slot) noexcept;
   void commit(int slot_index, std::int32_t position) noexcept;
   void grow(int slot_index, std::int32_t count) noexcept;
+  void bind_cells(int slot_index, std::int32_t cells_needed) noexcept;
+  void apply_step(std::span<const std::int32_t> cu_seqlens_q,
+                  std::span<const std::int32_t> past_len,
+                  std::span<const std::int32_t> slots,
+                  bool plain) noexcept;
   void rewrite(int slot_index, std::int32_t from, std::int32_t cells_needed) noexcept;
-  void cut_prompt(Slot& slot, std::int32_t position) noexcept;
+  void cut_prompt(int slot_index, std::int32_t position) noexcept;
   void release_window(int slot_index) noexcept;
   std::int32_t first_in_window(std::int64_t position) const noexcept;
   void seal(int slot_index, const std::int32_t* tokens, std::int32_t blocks) noexcept;
@@ -142,7 +149,7 @@ class BlockManager::Impl {
   VirtualArray<Slot> slots_;
   VirtualArray<BlockId> table_;    ///< [max_seqs, row_stride_]
   VirtualArray<BlockId> scratch_;  ///< One row, for blocks on their way.
-  blocks::PromptBuffers prompts_;
+  blocks::AdmittedPrompts prompts_;
   VirtualArray<std::int32_t> cu_seqlens_k_;  ///< [max_seqs + 1]
   std::vector<BlockCopy> copies_;
   std::uint32_t batch_ = 0;

@@ -128,10 +128,11 @@ std::uint64_t BlockManager::Impl::digest() const {
     hasher.add(slot.path_blocks);
     hasher.add(slot.leaf == kNoNode ? -1 : slot.leaf_cell);
     hasher.add(slot.enroll_blocks);
-    hasher.add(slot.admitted_len);
-    hasher.add(slot.admitted_shared_len);
-    hasher.add(slot.prompt_len);
-    hasher.add_tokens(prompts_.tokens(i), at(slot.prompt_len));
+    const blocks::AdmittedPrompt& prompt = prompts_[i];
+    hasher.add(prompt.admitted_length);
+    hasher.add(prompt.admitted_shared);
+    hasher.add(prompt.length);
+    hasher.add_tokens(prompt.tokens, at(prompt.length));
     for (std::int32_t cell = 0; cell < slot.cells; ++cell) {
       hasher.add(row(i)[cell]);
     }

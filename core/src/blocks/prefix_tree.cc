@@ -1,17 +1,31 @@
 #include "blocks/prefix_tree.h"
 
+#include <algorithm>
+
 #include "blocks/chain_hash.h"
 
 namespace octavo::blocks {
+
+namespace {
+
+// A generation is in memory while a slot was given it or a block hangs under it; set_namespace
+// takes the new one before it lets go of the old. Node ids end the count first in pools of about
+// 2^31 blocks.
+std::int64_t roots_at_most(const BlockManagerConfig& config) {
+  return std::min(config.num_blocks + config.max_seqs + 1,
+                  (std::int64_t{1} << 32) - 2 - config.num_blocks);
+}
+
+}  // namespace
 
 PrefixTree::PrefixTree(const BlockManagerConfig& config, std::int64_t blocks_max)
     : block_size_(at(config.block_size)),
       block_hash_(config.block_hash),
       events_(config.events),
       tokens_(config.num_blocks, config.block_size),
-      store_(config.num_blocks, config.num_blocks + config.max_seqs),
+      store_(config.num_blocks, roots_at_most(config)),
       index_(config.num_blocks + config.max_seqs),
-      roots_max_(config.num_blocks + config.max_seqs) {
+      roots_max_(roots_at_most(config)) {
   if (events_ != nullptr) {
     reported_hashes_ = VirtualArray<std::uint64_t>(
         at(config.num_blocks), VirtualMemory::Pages::Small, "the reported hashes");

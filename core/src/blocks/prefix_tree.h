@@ -28,7 +28,7 @@ class PrefixTree {
   // --- Namespaces ---
 
   /// The current generation of a namespace, with one more user; kNoNode in the (absurd) case that
-  /// more generations are in use than there are blocks and slots.
+  /// node ids run out, which takes a pool of about 2^31 blocks and as many generations.
   NodeId acquire_root(std::uint64_t namespace_id) noexcept;
   void release_root(NodeId root) noexcept;
   /// The generation in use ends: the next acquire_root begins another.

@@ -35,6 +35,9 @@ void BlockManager::Impl::release(int slot_index) noexcept {
     tree_.release_root(slot.root);
   }
   const std::uint32_t batch = slot.batch;
+  if (slot.admitted) {
+    prompts_.forget(slot_index);
+  }
   slot = Slot{};
   slot.batch = batch;
 }
@@ -79,6 +82,7 @@ void BlockManager::Impl::invalidate_namespace(std::uint64_t namespace_id) {
 
 void BlockManager::Impl::reset() {
   slots_.clear(at(config_.max_seqs));
+  prompts_.forget_all();
   batch_ = 0;
   pool_.reset();
   tree_.reset();

@@ -15,8 +15,8 @@ using blocks::Slot;
 
 // The head of the history must be the admitted prompt, as far as both go.
 void BlockManager::Impl::check_head(int slot_index, std::span<const std::int32_t> history) const {
-  const std::int32_t* prompt = prompts_.tokens(slot_index);
-  const std::size_t length = std::min(history.size(), at(slots_[at(slot_index)].prompt_len));
+  const std::int32_t* prompt = prompts_[slot_index].tokens;
+  const std::size_t length = std::min(history.size(), at(prompts_[slot_index].length));
   if (length == 0 || std::memcmp(history.data(), prompt, length * sizeof *prompt) == 0) {
     return;
   }
@@ -62,13 +62,14 @@ void BlockManager::Impl::check_retire(int slot_index,
   if (!slot.admitted) {
     return;
   }
+  const blocks::AdmittedPrompt& prompt = prompts_[slot_index];
   const std::int64_t shared = addressable_len == kAddressableAll
-                                  ? slot.admitted_len
-                                  : std::min<std::int64_t>(addressable_len, slot.admitted_len);
-  if (shared != slot.admitted_shared_len) {
+                                  ? prompt.admitted_length
+                                  : std::min<std::int64_t>(addressable_len, prompt.admitted_length);
+  if (shared != prompt.admitted_shared) {
     throw Error(ErrorCode::InvalidArgument,
                 "retire: addressable_len cuts the admitted prompt at " + std::to_string(shared) +
-                    "; at admit it was cut at " + std::to_string(slot.admitted_shared_len));
+                    "; at admit it was cut at " + std::to_string(prompt.admitted_shared));
   }
   check_head(slot_index, history);
 }

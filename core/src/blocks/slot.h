@@ -13,7 +13,7 @@
 
 namespace octavo::blocks {
 
-struct Slot {
+struct alignas(64) Slot {
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
 
   // What a decode step reads.
@@ -37,12 +37,7 @@ struct Slot {
   std::int32_t path_blocks;
   std::int32_t released;
   std::int32_t enroll_blocks;  ///< Blocks of the prompt to be sealed as they are committed.
-
-  // The admitted prompt, for enrolment and for the check of the history; its tokens are kept in the
-  // manager's buffer of this slot.
-  std::int32_t prompt_len;           ///< What is left of it after rewinds (N7).
-  std::int32_t admitted_len;         ///< What admit was given,
-  std::int32_t admitted_shared_len;  ///< and min(addressable_len, admitted_len) of then.
 };
+static_assert(sizeof(Slot) == 64);
 
 }  // namespace octavo::blocks

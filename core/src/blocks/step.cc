@@ -16,26 +16,28 @@ using blocks::Slot;
 
 // --- Checks and plans: nothing observable changes ---
 
-void BlockManager::Impl::check_batch(const char* call, std::span<const std::int32_t> slots) {
-  // A new number for this batch; after 2^32 batches the old marks are wiped.
-  if (++batch_ == 0) {
-    for (int i = 0; i < config_.max_seqs; ++i) {
-      slots_[at(i)].batch = 0;
-    }
-    batch_ = 1;
+// A new number for this batch; after 2^32 batches the old marks are wiped.
+void BlockManager::Impl::begin_batch() noexcept {
+  if (++batch_ != 0) {
+    return;
   }
-  for (const std::int32_t index : slots) {
-    if (static_cast<std::uint32_t>(index) >= static_cast<std::uint32_t>(config_.max_seqs)) {
-      (void)checked_slot(call, index);
-    }
-    Slot& slot = slots_[at(index)];
-    if (slot.batch == batch_) {
-      throw Error(
-          ErrorCode::InvalidArgument,
-          std::string(call) + ": slot " + std::to_string(index) + " is named twice in the batch");
-    }
-    slot.batch = batch_;
+  for (int i = 0; i < config_.max_seqs; ++i) {
+    slots_[at(i)].batch = 0;
   }
+  batch_ = 1;
+}
+
+inline void BlockManager::Impl::check_in_batch(const char* call, std::int32_t slot_index) {
+  if (static_cast<std::uint32_t>(slot_index) >= static_cast<std::uint32_t>(config_.max_seqs)) {
+    (void)checked_slot(call, slot_index);
+  }
+  Slot& slot = slots_[at(slot_index)];
+  if (slot.batch == batch_) {
+    throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " +
+                                                std::to_string(slot_index) +
+                                                " is named twice in the batch");
+  }
+  slot.batch = batch_;
 }
 
 void BlockManager::Impl::check_growth(const char* call,
@@ -87,6 +89,8 @@ inline void BlockManager::Impl::add_demand(const Slot& slot,
                                            std::int32_t count,
                                            StepDemand& demand) const noexcept {
   const std::int32_t cells_needed = blocks_for(std::int64_t{position} + count);
+  demand.plain &= position == slot.reserved && position < slot.seal_at &&
+                  position >= slot.writable_from && slot.active;
   if (position < slot.writable_from && count > 0) {
     demand.blocks += rewrite_demand(slot, position, cells_needed);
   } else {
@@ -103,8 +107,8 @@ inline void BlockManager::Impl::add_demand(const Slot& slot,
 inline void BlockManager::Impl::commit(int slot_index, std::int32_t position) noexcept {
   Slot& slot = slots_[at(slot_index)];
   if (position < slot.reserved) {
-    if (position < slot.prompt_len) {
-      cut_prompt(slot, position);
+    if (position < prompts_[slot_index].length) {
+      cut_prompt(slot_index, position);
     }
     slot.reserved = position;
     slot.stepped = false;
@@ -117,6 +121,14 @@ inline void BlockManager::Impl::commit(int slot_index, std::int32_t position) no
   }
   if (config_.window > 0) {
     release_window(slot_index);
+  }
+}
+
+inline void BlockManager::Impl::bind_cells(int slot_index, std::int32_t cells_needed) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  if (cells_needed > slot.cells) {
+    acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
+    slot.cells = cells_needed;
   }
 }
 
@@ -134,102 +146,10 @@ inline void BlockManager::Impl::grow(int slot_index, std::int32_t count) noexcep
   if (from < slot.writable_from) {
     rewrite(slot_index, from, cells_needed);
   }
-  if (cells_needed > slot.cells) {
-    acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
-    slot.cells = cells_needed;
-  }
+  bind_cells(slot_index, cells_needed);
   slot.reserved = from + count;
   slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
   slot.stepped = true;
-}
-
-void BlockManager::Impl::acquire(BlockId* out,
-                                 std::int64_t count,
-                                 RelaxedCounter& evicted) noexcept {
-  const std::int64_t free = pool_.take(out, count);
-  if (free == count) {
-    return;
-  }
-  evicted.add(tree_.evict(count - free, out + free));
-}
-
-void BlockManager::Impl::release_window(int slot_index) noexcept {
-  Slot& slot = slots_[at(slot_index)];
-  BlockId* cells = row(slot_index);
-  const std::int32_t first = first_in_window(slot.committed);
-  for (; slot.released < first; ++slot.released) {
-    pool_.give(cells[slot.released]);
-    cells[slot.released] = kNoBlock;
-  }
-}
-
-// A rewind into the prompt (N7): what comes after `position` may become something else.
-void BlockManager::Impl::cut_prompt(Slot& slot, std::int32_t position) noexcept {
-  slot.prompt_len = position;
-  slot.enroll_blocks = std::min(slot.enroll_blocks, whole_blocks(position));
-  refresh_watermarks(slot);
-}
-
-void BlockManager::Impl::refresh_watermarks(Slot& slot) const noexcept {
-  slot.writable_from = tokens_of(slot.path_blocks);
-  if (slot.leaf != kNoNode) {
-    slot.writable_from =
-        std::max(slot.writable_from, tokens_of(slot.leaf_cell) + tree_.leaf_key_length(slot.leaf));
-  }
-  slot.seal_at =
-      slot.path_blocks < slot.enroll_blocks ? tokens_of(slot.path_blocks + 1) : Slot::kNever;
-}
-
-// Seals the prompt's blocks that are wholly committed.
-void BlockManager::Impl::seal_prompt(int slot_index) noexcept {
-  const Slot& slot = slots_[at(slot_index)];
-  seal(slot_index, prompts_.tokens(slot_index),
-       std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
-}
-
-// Seals the slot's first `blocks` blocks, which hold `tokens`. Blocks whose node is there already
-// are replaced by the canonical ones (D4).
-void BlockManager::Impl::seal(int slot_index,
-                              const std::int32_t* tokens,
-                              std::int32_t blocks) noexcept {
-  Slot& slot = slots_[at(slot_index)];
-  if (slot.root == kNoNode || tree_.stale(slot.root)) {
-    slot.enroll_blocks = 0;
-    refresh_watermarks(slot);
-    return;
-  }
-  BlockId* cells = row(slot_index);
-  const auto tokens_at = [&](std::int32_t block) {
-    return tokens + at(block) * at(config_.block_size);
-  };
-  const auto found =
-      tree_.match(slot.node, tokens_at(slot.path_blocks),
-                  static_cast<std::uint32_t>(blocks - slot.path_blocks), scratch_.data());
-  if (found.blocks > 0) {
-    tree_.hold(found.node);
-    tree_.drop(slot.node);
-    slot.node = found.node;
-    slot.own = kNoNode;
-    for (std::uint32_t i = 0; i < found.blocks; ++i) {
-      const std::int32_t cell = slot.path_blocks++;
-      release_private(slot, cells[cell], cell);
-      cells[cell] = scratch_[i];
-    }
-    counters_.duplicate_blocks.add(found.blocks);
-  }
-  if (slot.path_blocks < blocks) {
-    const std::int32_t count = blocks - slot.path_blocks;
-    slot.node = tree_.seal(slot.node, slot.own, tokens_at(slot.path_blocks),
-                           cells + slot.path_blocks, static_cast<std::uint32_t>(count));
-    slot.own = slot.node;
-    if (slot.leaf != kNoNode) {  // It was the first private block.
-      tree_.leaf_was_sealed(slot.leaf);
-      slot.leaf = kNoNode;
-    }
-    slot.path_blocks = blocks;
-    counters_.sealed_blocks.add(count);
-  }
-  refresh_watermarks(slot);
 }
 
 // --- The verbs ---
@@ -250,14 +170,15 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
                                  std::span<const std::int32_t> n_new,
                                  std::span<std::int32_t> offsets) {
   if (n_new.size() != slots.size() || offsets.size() != slots.size()) {
-    throw Error(ErrorCode::InvalidArgument, "reserve: " + std::to_string(slots.size()) +
-                                                " slots, " + std::to_string(n_new.size()) +
-                                                " counts and " + std::to_string(offsets.size()) +
-                                                " offsets must be as many");
+    throw Error(ErrorCode::InvalidArgument,
+                "reserve: slots, n_new and offsets have " + std::to_string(slots.size()) + ", " +
+                    std::to_string(n_new.size()) + " and " + std::to_string(offsets.size()) +
+                    " entries; they must have as many");
   }
-  check_batch("reserve", slots);
+  begin_batch();
   StepDemand demand;
   for (std::size_t i = 0; i < slots.size(); ++i) {
+    check_in_batch("reserve", slots[i]);
     if (n_new[i] < 0) {
       throw_outside("reserve", "n_new[" + std::to_string(i) + "]", n_new[i], 0, row_tokens_);
     }
@@ -292,11 +213,13 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
   if (cu_seqlens_q[0] != 0) {
     throw_outside("prepare_step", "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
   }
-  check_batch("prepare_step", slots);
+  begin_batch();
   StepDemand demand;
+  demand.plain = config_.window == 0;
   std::int64_t total_k = 0;
   bool decode = true;
   for (std::size_t i = 0; i < batch; ++i) {
+    check_in_batch("prepare_step", slots[i]);
     const Slot& slot = slots_[at(slots[i])];
     const std::int64_t count = std::int64_t{cu_seqlens_q[i + 1]} - cu_seqlens_q[i];
     const std::int32_t past = past_len[i];
@@ -324,22 +247,44 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
   check_available("prepare_step", demand);
 
   copies_.clear();
-  for (std::size_t i = 0; i < batch; ++i) {
-    commit(slots[i], past_len[i]);
-  }
-  std::int32_t sum_k = 0;
-  cu_seqlens_k_[0] = 0;
-  for (std::size_t i = 0; i < batch; ++i) {
-    grow(slots[i], cu_seqlens_q[i + 1] - cu_seqlens_q[i]);
-    const std::int32_t length = slots_[at(slots[i])].reserved;
-    if (decode) {
-      cu_seqlens_k_[i] = length;
-    } else {
-      cu_seqlens_k_[i + 1] = sum_k += length;
+  apply_step(cu_seqlens_q, past_len, slots, demand.plain);
+  if (decode) {
+    std::transform(past_len.begin(), past_len.end(), cu_seqlens_k_.data(),
+                   [](std::int32_t past) { return past + 1; });
+  } else {
+    cu_seqlens_k_[0] = 0;
+    for (std::size_t i = 0; i < batch; ++i) {
+      cu_seqlens_k_[i + 1] = cu_seqlens_k_[i] + past_len[i] + cu_seqlens_q[i + 1] - cu_seqlens_q[i];
     }
   }
   note_levels();
   return {{cu_seqlens_k_.data(), decode ? batch : batch + 1}, decode};
+}
+
+// All commits first, then all reservations (N16). In a plain step a commit changes nothing but the
+// slot's own lengths, and both are done in one go.
+void BlockManager::Impl::apply_step(std::span<const std::int32_t> cu_seqlens_q,
+                                    std::span<const std::int32_t> past_len,
+                                    std::span<const std::int32_t> slots,
+                                    bool plain) noexcept {
+  if (plain) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      Slot& slot = slots_[at(slots[i])];
+      const std::int32_t end = past_len[i] + cu_seqlens_q[i + 1] - cu_seqlens_q[i];
+      bind_cells(slots[i], blocks_for(end));
+      slot.committed = past_len[i];
+      slot.reserved = end;
+      slot.in_flight_end = slot.stepped ? end : std::max(slot.in_flight_end, end);
+      slot.stepped = true;
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    commit(slots[i], past_len[i]);
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    grow(slots[i], cu_seqlens_q[i + 1] - cu_seqlens_q[i]);
+  }
 }
 
 }  // namespace octavo

@@ -127,7 +127,8 @@ TEST(TraceReader, AcceptsEveryLineEnd) {
 
 TEST(TraceReader, IgnoresUnknownFieldsWhateverTheyHold) {
   const auto requests = read_text(
-      R"({"a":null,"timestamp":1,"b":[1,[2,{"c":"}]"}],[]],"input_length":1,"d":{"hash_ids":[9,9]},)"
+      R"({"a":null,"timestamp":1,"b":[1,[2,{"c":"}]"}],[]],"input_length":1,)"
+      R"("d":{"hash_ids":[9,9]},)"
       R"("e":"a \"quote\" \\ \u00e4 ,}","output_length":1,"f":-1.5e+3,"g":true,"h":false,"i":{},)"
       R"("hash\u005fids":[7]})");
   ASSERT_EQ(requests.size(), 1U);

@@ -218,6 +218,17 @@ TEST(Retire, InTheMiddleOfThePromptComparesAsFarAsBothGo) {
   EXPECT_EQ(s.probe(kDocument), 6);
 }
 
+TEST(Retire, OfAnAdmittedSessionThatNeverRanKeepsWhatItWasServed) {
+  Sessions s(small_config());
+  s.admit(0, kDocument);
+  s.retire(0);
+  EXPECT_EQ(s.parked_blocks(), 0);
+  s.cache(kDocument);
+  EXPECT_EQ(s.admit(0, kDocument), 12);
+  s.retire(0);
+  EXPECT_EQ(s.parked_blocks(), 4);
+}
+
 TEST(Retire, OfAFreshSlotIsRefused) {
   BlockManager m(small_config());
   m.set_namespace(1, 4);

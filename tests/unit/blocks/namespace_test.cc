@@ -151,6 +151,19 @@ TEST(Generation, OfAnUntoldSlotIsSettledByItsFirstAdmitOrReserve) {
   EXPECT_EQ(s.probe(story(3, 9)), 8);
 }
 
+// Its later blocks would only fill the pool with what nobody can be served.
+TEST(Generation, ASlotThatGoesStaleInItsPromptSealsNoMoreOfIt) {
+  Sessions s(small_config());
+  s.admit(0, story(1, 13));
+  s.prefill(0, 4);
+  s.invalidate_namespace(0);
+  s.prefill(0);
+  EXPECT_EQ(s.manager().stats().sealed_blocks, 1);
+  s.evict(0);
+  EXPECT_EQ(s.parked_blocks(), 1);
+  EXPECT_EQ(s.free_blocks(), 16);
+}
+
 // A slot that goes stale in the middle: what it sealed stays old, what it holds is released as
 // ever.
 TEST(Generation, ASlotThatGoesStaleKeepsRunningOnWhatItHolds) {

@@ -117,6 +117,16 @@ TEST(Reserve, OfAnEmptyBatchDoesNothing) {
   EXPECT_EQ(m.digest(), digest);
 }
 
+TEST(Reserve, OfNoTokensStillPutsAFreshSlotToUse) {
+  BlockManager m(small_config());
+  reserve(m, {0}, {0});
+  EXPECT_FALSE(m.is_fresh(0));
+  EXPECT_EQ(m.free_blocks(), 16);
+  EXPECT_ERROR(m, FailedPrecondition, m.admit(0, story(1, 4)), "admit", "0");
+  m.evict(0);
+  EXPECT_TRUE(m.is_fresh(0));
+}
+
 // --- prepare_step ---
 
 TEST(PrepareStep, OfDecodeHandsOutTheLengthsAfterTheAppend) {
@@ -214,6 +224,13 @@ TEST(PrepareStep, TheOrderOfTheBatchChangesNothingButTheOrderOfTheResult) {
   EXPECT_EQ(backward.digest(), forward.digest());  // One slot of the three takes a block.
 }
 
+TEST(PrepareStep, OfAnEmptyBatchHandsOutNothingAndChangesNothing) {
+  BlockManager m(small_config());
+  const std::uint64_t digest = m.digest();
+  EXPECT_TRUE(prepare(m, {0}, {}, {}).empty());
+  EXPECT_EQ(m.digest(), digest);
+}
+
 // --- update_position ---
 
 TEST(UpdatePosition, SetsBothLengths) {
@@ -227,6 +244,14 @@ TEST(UpdatePosition, SetsBothLengths) {
   EXPECT_ERROR(m, InvalidArgument, m.update_position(0, 6), "update_position", "6", "5");
   m.update_position(0, 0);
   EXPECT_EQ(m.reserved_len(0), 0);
+}
+
+TEST(UpdatePosition, OfAFreshSlotToZeroLeavesItFresh) {
+  BlockManager m(small_config());
+  const std::uint64_t digest = m.digest();
+  m.update_position(0, 0);
+  EXPECT_TRUE(m.is_fresh(0));
+  EXPECT_EQ(m.digest(), digest);
 }
 
 // --- Copies ---

@@ -1,0 +1,105 @@
+// What a commit brings about: blocks are sealed, windows give blocks back, a rewind cuts the
+// prompt.
+
+#include <algorithm>
+
+#include "blocks/block_manager_impl.h"
+
+namespace octavo {
+
+using blocks::at;
+using blocks::kNoBlock;
+using blocks::kNoNode;
+using blocks::Slot;
+
+void BlockManager::Impl::acquire(BlockId* out,
+                                 std::int64_t count,
+                                 RelaxedCounter& evicted) noexcept {
+  const std::int64_t free = pool_.take(out, count);
+  if (free == count) {
+    return;
+  }
+  evicted.add(tree_.evict(count - free, out + free));
+}
+
+void BlockManager::Impl::release_window(int slot_index) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  BlockId* cells = row(slot_index);
+  const std::int32_t first = first_in_window(slot.committed);
+  for (; slot.released < first; ++slot.released) {
+    pool_.give(cells[slot.released]);
+    cells[slot.released] = kNoBlock;
+  }
+}
+
+// A rewind into the prompt (N7): what comes after `position` may become something else.
+void BlockManager::Impl::cut_prompt(int slot_index, std::int32_t position) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  prompts_[slot_index].length = position;
+  slot.enroll_blocks = std::min(slot.enroll_blocks, whole_blocks(position));
+  refresh_watermarks(slot);
+}
+
+void BlockManager::Impl::refresh_watermarks(Slot& slot) const noexcept {
+  slot.writable_from = tokens_of(slot.path_blocks);
+  if (slot.leaf != kNoNode) {
+    slot.writable_from =
+        std::max(slot.writable_from, tokens_of(slot.leaf_cell) + tree_.leaf_key_length(slot.leaf));
+  }
+  slot.seal_at =
+      slot.path_blocks < slot.enroll_blocks ? tokens_of(slot.path_blocks + 1) : Slot::kNever;
+}
+
+// Seals the prompt's blocks that are wholly committed.
+void BlockManager::Impl::seal_prompt(int slot_index) noexcept {
+  const Slot& slot = slots_[at(slot_index)];
+  seal(slot_index, prompts_[slot_index].tokens,
+       std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
+}
+
+// Seals the slot's first `blocks` blocks, which hold `tokens`. Blocks whose node is there already
+// are replaced by the canonical ones (D4).
+void BlockManager::Impl::seal(int slot_index,
+                              const std::int32_t* tokens,
+                              std::int32_t blocks) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  if (slot.root == kNoNode || tree_.stale(slot.root)) {
+    slot.enroll_blocks = 0;
+    refresh_watermarks(slot);
+    return;
+  }
+  BlockId* cells = row(slot_index);
+  const auto tokens_at = [&](std::int32_t block) {
+    return tokens + at(block) * at(config_.block_size);
+  };
+  const auto found =
+      tree_.match(slot.node, tokens_at(slot.path_blocks),
+                  static_cast<std::uint32_t>(blocks - slot.path_blocks), scratch_.data());
+  if (found.blocks > 0) {
+    tree_.hold(found.node);
+    tree_.drop(slot.node);
+    slot.node = found.node;
+    slot.own = kNoNode;
+    for (std::uint32_t i = 0; i < found.blocks; ++i) {
+      const std::int32_t cell = slot.path_blocks++;
+      release_private(slot, cells[cell], cell);
+      cells[cell] = scratch_[i];
+    }
+    counters_.duplicate_blocks.add(found.blocks);
+  }
+  if (slot.path_blocks < blocks) {
+    const std::int32_t count = blocks - slot.path_blocks;
+    slot.node = tree_.seal(slot.node, slot.own, tokens_at(slot.path_blocks),
+                           cells + slot.path_blocks, static_cast<std::uint32_t>(count));
+    slot.own = slot.node;
+    if (slot.leaf != kNoNode) {  // It was the first private block.
+      tree_.leaf_was_sealed(slot.leaf);
+      slot.leaf = kNoNode;
+    }
+    slot.path_blocks = blocks;
+    counters_.sealed_blocks.add(count);
+  }
+  refresh_watermarks(slot);
+}
+
+}  // namespace octavo
