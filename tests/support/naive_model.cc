@@ -249,6 +249,9 @@ void NaiveModel::bind_partial(ModelSlot& slot, const PartialKey& key) {
   }
   slot.cells.push_back(bound);
   slot.reserved += rows;
+  if (bound != key.owner) {
+    slot.in_flight_end = slot.reserved + 1;  // A device may be writing the copy.
+  }
   stats_.partial_hits += 1;
 }
 

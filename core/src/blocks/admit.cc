@@ -93,6 +93,9 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
     served = serve_prefix(slot_index, prompt, limit);
   }
   slot.reserved = slot.committed = static_cast<std::int32_t>(served);
+  if (!copies_.empty()) {
+    slot.in_flight_end = slot.committed + 1;  // In the copy's target (N9).
+  }
   refresh_watermarks(slot);
 
   counters_.admits.add(1);

@@ -53,6 +53,27 @@ TEST(Abandon, QuarantinesTheBlocksWithAPositionInFlight) {
   }
 }
 
+// Slot 0 takes the cached partial block over, so slot 1 gets a copy of it, which a device that fails
+// now may still be writing.
+TEST(Abandon, QuarantinesTheTargetOfACopyUntilAStepBehindItIsCommitted) {
+  Sessions s(small_config());
+  s.cache(story(1, 6));
+  for (int slot : {0, 1}) {
+    s.admit(slot, story(1, 8));
+  }
+  ASSERT_EQ(s.manager().committed_len(1), 6);
+  const std::int32_t target = s.manager().block_table(1)[1];
+  s.abandon(1);
+  EXPECT_EQ(s.manager().quarantined_blocks(), 1);
+  EXPECT_EQ(s.release_quarantined(), 1);
+
+  s.admit(1, story(1, 8));
+  ASSERT_EQ(s.manager().block_table(1)[1], target);
+  s.prefill(1);
+  s.abandon(1);
+  EXPECT_EQ(s.manager().quarantined_blocks(), 0);
+}
+
 TEST(Abandon, QuarantinedBlocksAreNeverHandedOut) {
   BlockManagerConfig config = small_config();
   config.num_blocks = 6;
