@@ -127,6 +127,35 @@ TEST(Reserve, OfNoTokensStillPutsAFreshSlotToUse) {
   EXPECT_TRUE(m.is_fresh(0));
 }
 
+// --- the checks alone ---
+
+TEST(CheckStep, RaisesWhatTheStepRaisesAndChangesNothing) {
+  BlockManager m(small_config());
+  reserve(m, {0}, {5});
+  const std::uint64_t digest = m.digest();
+  const Ids slots = {0};
+  EXPECT_NO_THROW(m.check_step(Ids{0, 3}, Ids{2}, slots));
+  EXPECT_NO_THROW(m.check_reserve(slots, Ids{7}));
+  const auto message = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const Ids past = {6};
+  const Ids lengths = {0, 1};
+  EXPECT_EQ(message([&] { m.check_step(lengths, past, slots); }),
+            message([&] { m.prepare_step(lengths, past, slots); }));
+  Ids offsets = {0};
+  const Ids too_many = {64};
+  EXPECT_EQ(message([&] { m.check_reserve(slots, too_many); }),
+            message([&] { m.reserve(slots, too_many, offsets); }));
+  EXPECT_NE(message([&] { m.check_reserve(slots, too_many); }), "no error");
+  EXPECT_EQ(m.digest(), digest);
+}
+
 // --- prepare_step ---
 
 TEST(PrepareStep, OfDecodeHandsOutTheLengthsAfterTheAppend) {
