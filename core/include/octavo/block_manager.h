@@ -115,6 +115,13 @@ class BlockManager {
                         std::span<const std::int32_t> past_len,
                         std::span<const std::int32_t> slots);
 
+  /// Raise what `reserve` and `prepare_step` of the same arguments would raise, and change nothing:
+  /// for callers that have work to do between the checks and the step. O(batch).
+  void check_reserve(std::span<const std::int32_t> slots, std::span<const std::int32_t> n_new);
+  void check_step(std::span<const std::int32_t> cu_seqlens_q,
+                  std::span<const std::int32_t> past_len,
+                  std::span<const std::int32_t> slots);
+
   /// Sets reserved and committed length to `new_pos` in [0, reserved]. A rewind keeps the blocks
   /// bound (they serve later tokens before new ones are taken); into the prompt, it ends the
   /// enrolment of the prompt there.
@@ -159,7 +166,9 @@ class BlockManager {
   /// Copies ordered by the latest admit, reserve or prepare_step that returned; in order.
   std::span<const BlockCopy> copies() const noexcept;
 
-  /// The slot's cells, in order; -1 where a window has released the block.
+  /// The slot's cells, in order; -1 where a window has released the block. Between two looks, only
+  /// cells at or behind the lowest committed length since the first look can have changed, and
+  /// those that a window has released.
   std::span<const std::int32_t> block_table(int slot) const;
   std::int64_t reserved_len(int slot) const;
   std::int64_t committed_len(int slot) const;

@@ -162,6 +162,15 @@ void BlockManager::reserve(std::span<const std::int32_t> slots,
                            std::span<std::int32_t> offsets) {
   whole("reserve", impl_).reserve(slots, n_new, offsets);
 }
+void BlockManager::check_reserve(std::span<const std::int32_t> slots,
+                                 std::span<const std::int32_t> n_new) {
+  whole("reserve", impl_).check_reserve(slots, n_new, slots.size());
+}
+void BlockManager::check_step(std::span<const std::int32_t> cu_seqlens_q,
+                              std::span<const std::int32_t> past_len,
+                              std::span<const std::int32_t> slots) {
+  (void)whole("prepare_step", impl_).check_step(cu_seqlens_q, past_len, slots);
+}
 StepPlan BlockManager::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
                                     std::span<const std::int32_t> past_len,
                                     std::span<const std::int32_t> slots) {

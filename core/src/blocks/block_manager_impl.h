@@ -26,9 +26,15 @@ class BlockManager::Impl {
 
   void set_namespace(int slot, std::uint64_t namespace_id);
   std::int64_t admit(int slot, std::span<const std::int32_t> prompt, std::int64_t addressable_len);
+  void check_reserve(std::span<const std::int32_t> slots,
+                     std::span<const std::int32_t> n_new,
+                     std::size_t num_offsets);
   void reserve(std::span<const std::int32_t> slots,
                std::span<const std::int32_t> n_new,
                std::span<std::int32_t> offsets);
+  bool check_step(std::span<const std::int32_t> cu_seqlens_q,
+                  std::span<const std::int32_t> past_len,
+                  std::span<const std::int32_t> slots);
   StepPlan prepare_step(std::span<const std::int32_t> cu_seqlens_q,
                         std::span<const std::int32_t> past_len,
                         std::span<const std::int32_t> slots);

@@ -232,13 +232,13 @@ void BlockManager::Impl::update_position(int slot_index, std::int64_t new_pos) {
   note_levels();
 }
 
-void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
-                                 std::span<const std::int32_t> n_new,
-                                 std::span<std::int32_t> offsets) {
-  if (n_new.size() != slots.size() || offsets.size() != slots.size()) {
+void BlockManager::Impl::check_reserve(std::span<const std::int32_t> slots,
+                                       std::span<const std::int32_t> n_new,
+                                       std::size_t num_offsets) {
+  if (n_new.size() != slots.size() || num_offsets != slots.size()) {
     throw Error(ErrorCode::InvalidArgument, "reserve: " + std::to_string(slots.size()) +
                                                 " slots, " + std::to_string(n_new.size()) +
-                                                " counts and " + std::to_string(offsets.size()) +
+                                                " counts and " + std::to_string(num_offsets) +
                                                 " offsets must be as many");
   }
   check_batch("reserve", slots);
@@ -252,7 +252,12 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
     add_demand(slot, slot.reserved, n_new[i], demand);
   }
   check_available("reserve", demand);
+}
 
+void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
+                                 std::span<const std::int32_t> n_new,
+                                 std::span<std::int32_t> offsets) {
+  check_reserve(slots, n_new, offsets.size());
   copies_.clear();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     offsets[i] = slots_[at(slots[i])].reserved;
@@ -263,9 +268,9 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
   note_levels();
 }
 
-StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
-                                          std::span<const std::int32_t> past_len,
-                                          std::span<const std::int32_t> slots) {
+bool BlockManager::Impl::check_step(std::span<const std::int32_t> cu_seqlens_q,
+                                    std::span<const std::int32_t> past_len,
+                                    std::span<const std::int32_t> slots) {
   const std::size_t batch = slots.size();
   if (cu_seqlens_q.size() != batch + 1 || past_len.size() != batch) {
     throw Error(ErrorCode::InvalidArgument,
@@ -304,7 +309,14 @@ StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqle
                   std::numeric_limits<std::int32_t>::max());
   }
   check_available("prepare_step", demand);
+  return decode;
+}
 
+StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
+                                          std::span<const std::int32_t> past_len,
+                                          std::span<const std::int32_t> slots) {
+  const bool decode = check_step(cu_seqlens_q, past_len, slots);
+  const std::size_t batch = slots.size();
   copies_.clear();
   for (std::size_t i = 0; i < batch; ++i)
     commit(slots[i], past_len[i]);
