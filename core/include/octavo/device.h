@@ -7,8 +7,13 @@
 // Ownership: devices are shared (std::shared_ptr); whatever holds storage of a device keeps it
 // alive. Pointers that a device gives out belong to whoever called `allocate`, until `deallocate`.
 //
+// Operations (attention, convolution, recurrence and what the cache does to its own storage) take
+// plain launch arguments (device_ops.h) that the caller has checked. A device without kernels
+// leaves them as they are here: they raise Unimplemented.
+//
 // Threads: `allocate`, `deallocate` and the transfers may be called from several threads at once,
-// on ranges that do not overlap. A transfer has finished when it returns.
+// on ranges that do not overlap. A transfer has finished when it returns; operations of one device
+// take effect in the order of the calls.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,16 @@
 #include <string_view>
 
 namespace octavo {
+
+struct AppendArg;
+struct AttendArg;
+struct ConvUpdateArg;
+struct CopyBlocksArg;
+struct GatedDeltaUpdateArg;
+struct GatherBlockTableArg;
+struct SelectiveStateUpdateArg;
+struct StoreCrossArg;
+struct ZeroSlotsArg;
 
 enum class DeviceKind { Host, Null, Cuda };
 
@@ -53,6 +68,18 @@ class Device {
 
   /// Sets every byte of the range to `value`.
   virtual void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) = 0;
+
+  /// The operations; each argument's comment in device_ops.h says what it computes.
+  /// Raise Unimplemented, naming the device, where a device has no kernels for them.
+  virtual void append(const AppendArg& arg);
+  virtual void attend(const AttendArg& arg);
+  virtual void copy_blocks(const CopyBlocksArg& arg);
+  virtual void gather_block_table(const GatherBlockTableArg& arg);
+  virtual void store_cross(const StoreCrossArg& arg);
+  virtual void zero_slots(const ZeroSlotsArg& arg);
+  virtual void conv_update(const ConvUpdateArg& arg);
+  virtual void gated_delta_update(const GatedDeltaUpdateArg& arg);
+  virtual void selective_state_update(const SelectiveStateUpdateArg& arg);
 };
 
 /// The host's own memory. Allocations from 1 MiB on are address space that the kernel backs with
@@ -86,9 +113,20 @@ struct DeviceCounters {
   std::int64_t copied_bytes = 0;
   std::int64_t fills = 0;  ///< Calls of `fill`.
   std::int64_t filled_bytes = 0;
+  // Calls of the operation of that name.
+  std::int64_t appends = 0;
+  std::int64_t attends = 0;
+  std::int64_t block_copies = 0;  ///< Calls of `copy_blocks`, not single copies.
+  std::int64_t table_gathers = 0;
+  std::int64_t cross_stores = 0;
+  std::int64_t slot_zeroings = 0;
+  std::int64_t conv_updates = 0;
+  std::int64_t gated_delta_updates = 0;
+  std::int64_t selective_state_updates = 0;
 };
 
-/// A device without memory: `allocate` returns null, transfers move nothing, everything is counted.
+/// A device without memory: `allocate` returns null, transfers move nothing, operations compute
+/// nothing, everything is counted.
 /// What is downloaded from it reads as zero.
 class NullDevice final : public Device {
  public:
@@ -103,10 +141,22 @@ class NullDevice final : public Device {
   void copy(void* dst, const void* src, std::int64_t size_bytes) override;
   void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) override;
 
+  void append(const AppendArg& arg) override;
+  void attend(const AttendArg& arg) override;
+  void copy_blocks(const CopyBlocksArg& arg) override;
+  void gather_block_table(const GatherBlockTableArg& arg) override;
+  void store_cross(const StoreCrossArg& arg) override;
+  void zero_slots(const ZeroSlotsArg& arg) override;
+  void conv_update(const ConvUpdateArg& arg) override;
+  void gated_delta_update(const GatedDeltaUpdateArg& arg) override;
+  void selective_state_update(const SelectiveStateUpdateArg& arg) override;
+
   /// A consistent snapshot.
   DeviceCounters counters() const;
 
  private:
+  void count(std::int64_t DeviceCounters::*counter);
+
   mutable std::mutex mutex_;
   mutable DeviceCounters counters_;  // Guarded by mutex_; reading the device counts as well.
 };
