@@ -1,10 +1,10 @@
-# The installed package: find_package(octavo COMPONENTS core) and pkg-config octavo.
+# The installed package: find_package(octavo COMPONENTS core ref_cpu) and pkg-config octavo (core).
 #
 # tests/install builds a consumer both ways from an installed and then moved prefix.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS octavo_core EXPORT octavoTargets
+install(TARGETS octavo_core octavo_ref_cpu EXPORT octavoTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT octavo_dev
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT octavo_dev)
 install(EXPORT octavoTargets NAMESPACE octavo::
