@@ -2,9 +2,8 @@
 // on small pools and short alphabets, compared call by call with the naive model (../support).
 //
 // By default the same cases run every time. To look further:
-//   OCTAVO_CAMPAIGN=20    twenty times as many cases, with a new seed (printed; give it as
-//   RC_PARAMS
-//                         to come back to it)
+//   OCTAVO_CAMPAIGN=20    twenty times as many cases, with a new seed (printed; RC_PARAMS brings
+//                         it back)
 //   RC_PARAMS="seed=7 max_success=5000 max_size=300"    RapidCheck's own parameters
 //   RC_PARAMS="reproduce=..."    as printed by a failure, with --gtest_filter for its test
 #include <cstdlib>
@@ -70,11 +69,14 @@ void run_case(const BlockManagerConfig& base,
                    [weights](const World& now) { return command_for(now, weights); });
 }
 
-/// Checks `cases` cases of at most `longest` + 1 calls and returns whether coverage can be judged.
+/// Checks `cases` cases of at most `longest` + 1 calls and returns whether coverage can be judged:
+/// not with fewer cases, nor with a seed from outside. Some branches are taken in one case of
+/// hundreds, so one seed in many misses one; ours is known to take them all.
 bool check(int cases, int longest, const std::function<void()>& property) {
   const char* given = std::getenv("RC_PARAMS");
   const char* campaign = std::getenv("OCTAVO_CAMPAIGN");
   std::string rc_params = given == nullptr ? "" : given;
+  static const bool own_seed = rc_params.find("seed") == std::string::npos;
   if (campaign == nullptr && rc_params.find("seed") == std::string::npos) {
     rc_params += " seed=20";
     ::setenv("RC_PARAMS", rc_params.c_str(), 1);
@@ -100,7 +102,7 @@ bool check(int cases, int longest, const std::function<void()>& property) {
     ADD_FAILURE() << text.str();
     return false;
   }
-  return params.maxSuccess >= cases;
+  return params.maxSuccess >= cases && (own_seed || campaign != nullptr);
 }
 
 void print(const Coverage& coverage) {

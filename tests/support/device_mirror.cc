@@ -64,15 +64,16 @@ void DeviceMirror::complete(const World& before, int slot, const BlockManager& m
   }
 }
 
-/// The device dies in the middle of the slot's steps: their rows are written at any later time.
+/// The device dies in the middle of the slot's steps and copies: it writes the blocks they touch at
+/// any later time.
 void DeviceMirror::fail(const ModelSlot& slot, const NaiveModel& model) {
   for (std::int64_t p = slot.committed; p < slot.in_flight_end; ++p) {
     if (p / block_size_ >= std::ssize(slot.cells)) {
       break;
     }
     const Block cell = slot.cells[static_cast<std::size_t>(p / block_size_)];
-    if (cell != kNoBlock && !model.sealed(cell)) {
-      haunted_.emplace(id(cell), p % block_size_);
+    for (std::int64_t i = 0; i < block_size_ && cell != kNoBlock && !model.sealed(cell); ++i) {
+      haunted_.emplace(id(cell), i);
     }
   }
 }

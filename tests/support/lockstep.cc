@@ -112,6 +112,12 @@ void Lockstep::step(const World& before,
   const BlockManagerStats stats_before = manager_.stats();
   const auto copies = manager_.copies();
   const std::vector<BlockCopy> copies_before(copies.begin(), copies.end());
+  std::vector<std::vector<std::int32_t>> tables_before;
+  for (int slot = 0; slot < config_.max_seqs; ++slot) {
+    const auto table = manager_.block_table(slot);
+    tables_before.emplace_back(table.begin(), table.end());
+  }
+  compare_checks(call, expected);
   if (!expected.refused()) {
     mirror_.before_call(before, call, manager_);
   }
@@ -130,6 +136,7 @@ void Lockstep::step(const World& before,
            "the call changed copies()");
   }
   compare_counts(after.model());
+  compare_tables(before, after, tables_before);
   if (!expected.refused()) {
     mirror_.after_call(before, after, call, manager_);
   }
@@ -143,6 +150,49 @@ void Lockstep::step(const World& before,
     BlockManager moved = std::move(manager_);
     manager_ = std::move(moved);
     demand(manager_.digest() == digest_, "a move changed the digest");
+  }
+}
+
+/// A step's checks alone say what the step says, and change nothing.
+void Lockstep::compare_checks(const Call& call, const Outcome& expected) {
+  std::set<ErrorCode> raised;
+  try {
+    if (call.verb == Verb::PrepareStep) {
+      manager_.check_step(call.counts, call.past, call.slots);
+    } else if (call.verb == Verb::Reserve && !call.offsets_too_short) {
+      manager_.check_reserve(call.slots, call.counts);
+    } else {
+      return;
+    }
+  } catch (const Error& error) {
+    raised.insert(error.code());
+  }
+  demand(raised.empty() != expected.refused() &&
+             std::includes(expected.refusals.begin(), expected.refusals.end(), raised.begin(),
+                           raised.end()),
+         "the checks of ", to_string(call.verb), " gave ", codes(raised), ", expected ",
+         codes(expected.refusals));
+  demand(manager_.digest() == digest_, "checks changed the digest");
+}
+
+/// Cells wholly before the lowest committed length stay what they were, but for a window's
+/// releases.
+void Lockstep::compare_tables(const World& before,
+                              const World& after,
+                              const std::vector<std::vector<std::int32_t>>& tables_before) const {
+  for (int slot = 0; slot < config_.max_seqs; ++slot) {
+    const auto index = static_cast<std::size_t>(slot);
+    const ModelSlot& then = before.model().slots()[index];
+    const ModelSlot& now = after.model().slots()[index];
+    if (then.fresh || now.fresh) {
+      continue;
+    }
+    const auto table = manager_.block_table(slot);
+    const std::int64_t same = std::min(then.committed, now.committed) / config_.block_size;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(same); ++k) {
+      demand(table[k] == tables_before[index][k] || (config_.window > 0 && table[k] == -1), "slot ",
+             slot, ": cell ", k, " before the committed length changed");
+    }
   }
 }
 

@@ -56,6 +56,10 @@ class Lockstep {
   void set_digest(std::uint64_t digest) { digest_ = digest; }
 
  private:
+  void compare_checks(const Call& call, const Outcome& expected);
+  void compare_tables(const World& before,
+                      const World& after,
+                      const std::vector<std::vector<std::int32_t>>& tables_before) const;
   void compare_outcome(const Call& call, const Outcome& expected, const Outcome& actual) const;
   void compare_counts(const NaiveModel& model) const;
   void compare_stats(const NaiveModel& before,
