@@ -27,19 +27,32 @@ float one_nan(float x) {
   return x == x ? x : float_of(kNanBits);
 }
 
-// Grows by half at least, so that a session that lengthens step by step seldom allocates.
-void grow(std::vector<float>& memory, std::int64_t floats) {
-  if (static_cast<std::int64_t>(memory.size()) < floats) {
-    memory.resize(static_cast<std::size_t>(floats + floats / 2));
-  }
-}
-
 }  // namespace
 
 AttendEngine::AttendEngine(ThreadPool& pool)
     : pool_(pool),
       scratch_(static_cast<std::size_t>(pool.workers())),
-      tasks_(static_cast<std::size_t>(pool.workers())) {}
+      tasks_(static_cast<std::size_t>(pool.workers())) {
+  constexpr std::size_t kGroups = std::size_t{1} << 12;
+  constexpr std::size_t kItems = std::size_t{1} << 16;
+  groups_.reserve(kGroups);
+  items_.reserve(kItems);
+  rows_.reserve(kItems);
+  outs_.used = kWorkspaceFloats;
+  outs_.make_room();
+  max_sums_.used = kWorkspaceFloats / 32;  // Two beside each 64 outputs; more grows.
+  max_sums_.make_room();
+  clear();
+}
+
+void AttendEngine::Workspace::make_room() {
+  if (size < used) {
+    const std::int64_t wanted = used + (size > 0 ? used / 2 : 0);
+    size = 0;
+    floats = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(wanted));
+    size = wanted;
+  }
+}
 
 AttendEngine::Seen AttendEngine::seen(const AttendArg& arg, const Group& group, int row) {
   if (!arg.causal) {
@@ -93,13 +106,13 @@ void AttendEngine::attend(const AttendArg& arg) {
 
 void AttendEngine::add(const AttendArg& arg, Group group) {
   const std::int64_t rows = group.num_chunks * group.num_rows;
-  if (!groups_.empty() && used_outs_ + rows * arg.values.head_dim > kWorkspaceFloats) {
+  if (!groups_.empty() && outs_.used + rows * arg.values.head_dim > kWorkspaceFloats) {
     run(arg);
   }
-  group.max_sums = used_max_sums_;
-  group.outs = used_outs_;
-  used_max_sums_ += rows * 2;
-  used_outs_ += rows * arg.values.head_dim;
+  group.max_sums = max_sums_.used;
+  group.outs = outs_.used;
+  max_sums_.used += rows * 2;
+  outs_.used += rows * arg.values.head_dim;
   const auto index = static_cast<std::int64_t>(groups_.size());
   groups_.push_back(group);
   for (std::int64_t chunk = 0; chunk < group.num_chunks; ++chunk) {
@@ -111,8 +124,8 @@ void AttendEngine::add(const AttendArg& arg, Group group) {
 }
 
 void AttendEngine::run(const AttendArg& arg) {
-  grow(max_sums_, used_max_sums_);
-  grow(outs_, used_outs_);
+  max_sums_.make_room();
+  outs_.make_room();
   pool_.run(static_cast<std::int64_t>(items_.size()), [&](std::int64_t item, int worker) {
     run_item(arg, items_[static_cast<std::size_t>(item)], worker);
   });
@@ -132,8 +145,8 @@ void AttendEngine::clear() {
   groups_.clear();
   items_.clear();
   rows_.clear();
-  used_max_sums_ = 0;
-  used_outs_ = 0;
+  max_sums_.used = 0;
+  outs_.used = 0;
 }
 
 void AttendEngine::run_item(const AttendArg& arg, const Item& item, int worker) {
@@ -158,8 +171,8 @@ void AttendEngine::run_item(const AttendArg& arg, const Item& item, int worker) 
       task.range.end = std::max(task.range.end, range.end);
     }
   }
-  task.max_sum = max_sums_.data() + group.max_sums + item.chunk * group.num_rows * 2;
-  task.out = outs_.data() + group.outs + item.chunk * group.num_rows * arg.values.head_dim;
+  task.max_sum = max_sums_.floats.get() + group.max_sums + item.chunk * group.num_rows * 2;
+  task.out = outs_.floats.get() + group.outs + item.chunk * group.num_rows * arg.values.head_dim;
   locate_rows(group.sequence, chunk, task);
   attend_chunk(task, scratch_[static_cast<std::size_t>(worker)]);
 }
@@ -176,9 +189,9 @@ void AttendEngine::combine(const AttendArg& arg, const Group& group, int row) co
   const std::int64_t chunks = sees ? (positions.end - 1) / kAttentionChunk - first + 1 : 0;
   const std::int64_t skip = sees ? first - group.first_chunk : 0;
   const CombineRow source{
-      .max_sums = max_sums_.data() + group.max_sums + (skip * group.num_rows + row) * 2,
+      .max_sums = max_sums_.floats.get() + group.max_sums + (skip * group.num_rows + row) * 2,
       .max_sum_stride = std::int64_t{group.num_rows} * 2,
-      .outs = outs_.data() + group.outs + (skip * group.num_rows + row) * v_head_dim,
+      .outs = outs_.floats.get() + group.outs + (skip * group.num_rows + row) * v_head_dim,
       .out_stride = group.num_rows * v_head_dim,
       .num_chunks = chunks,
       .v_head_dim = v_head_dim,

@@ -5,14 +5,15 @@
 // any order (attend_chunk), then each row's chunks are combined in chunk order. What a row computes
 // depends on its own sequence alone, so how a call is cut changes no bit.
 //
-// Memory for the partial results grows to what a call needs, at most about kWorkspaceFloats (or one
-// group), and is kept: a repeated step allocates nothing.
+// Memory for partial results is address space that costs what is touched of it; it is taken once
+// and grows only for a group that alone needs more. So a decode step allocates nothing.
 //
 // Threads: one call at a time.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "attend_chunk.h"
@@ -56,6 +57,14 @@ class AttendEngine {
     std::int64_t end = 0;
   };
 
+  // Floats, the first `used` of them taken.
+  struct Workspace {
+    std::unique_ptr<float[]> floats;
+    std::int64_t size = 0;
+    std::int64_t used = 0;
+    void make_room();
+  };
+
   Group make_group(const AttendArg& arg, Group group) const;
   static Seen seen(const AttendArg& arg, const Group& group, int row);
   void add(const AttendArg& arg, Group group);
@@ -71,10 +80,8 @@ class AttendEngine {
   std::vector<Group> groups_;
   std::vector<Item> items_;
   std::vector<Item> rows_;  // What is combined: a group and a row of it.
-  std::vector<float> max_sums_;
-  std::vector<float> outs_;
-  std::int64_t used_max_sums_ = 0;
-  std::int64_t used_outs_ = 0;
+  Workspace max_sums_;
+  Workspace outs_;
 };
 
 /// What combine_row reads and writes of one query row; see NUMERICS.md.

@@ -28,11 +28,10 @@ DType dtype_of(const OpCheck& check, const char* argument, const Tensor& rows, K
   check.refuse(argument, "has an unknown codec");
 }
 
-void check_scales(OpCheck& check, const char* argument, const Tensor& rows, const KVRowInfo& info) {
+void check_scales(OpCheck& check, const char* scales, const Tensor& rows, const KVRowInfo& info) {
   if (info.codec == KVCodec::None) {
     return;
   }
-  const std::string scales = std::string(argument) + "'s scales";
   check.require_defined(scales, info.scales);
   check.require_dtype(scales, info.scales, {DType::F32});
   if (info.scale == KVScale::Static) {
@@ -42,7 +41,10 @@ void check_scales(OpCheck& check, const char* argument, const Tensor& rows, cons
   }
 }
 
-KVRowsArg check_half(OpCheck& check, const char* argument, const Tensor& rows) {
+KVRowsArg check_half(OpCheck& check,
+                     const char* argument,
+                     const char* scales_name,
+                     const Tensor& rows) {
   check.require_defined(argument, rows);
   if (rows.row_info() == nullptr) {
     check.refuse(ErrorCode::FailedPrecondition, argument,
@@ -51,7 +53,7 @@ KVRowsArg check_half(OpCheck& check, const char* argument, const Tensor& rows) {
   const KVRowInfo& info = *rows.row_info();
   check.require_shape(argument, rows, {OpCheck::kAny, OpCheck::kAny, OpCheck::kAny, OpCheck::kAny});
   const DType dtype = dtype_of(check, argument, rows, info.codec);
-  check_scales(check, argument, rows, info);
+  check_scales(check, scales_name, rows, info);
   const std::int64_t head_dim = rows.size(3) * (dtype == DType::Int4 ? 2 : 1);
   if (head_dim < 8 || head_dim % 8 != 0 || head_dim > kMaxHeadDim) {
     check.refuse(argument, "has rows of " + std::to_string(head_dim) +
@@ -80,8 +82,8 @@ KVRowsArg check_half(OpCheck& check, const char* argument, const Tensor& rows) {
 
 CacheRows check_rows(OpCheck& check, const Tensor& key_cache, const Tensor& value_cache) {
   CacheRows rows;
-  rows.keys = check_half(check, "key_cache", key_cache);
-  rows.values = check_half(check, "value_cache", value_cache);
+  rows.keys = check_half(check, "key_cache", "key_cache's scales", key_cache);
+  rows.values = check_half(check, "value_cache", "value_cache's scales", value_cache);
   rows.info = key_cache.row_info().get();
   const KVRowInfo& values = *value_cache.row_info();
   const KVRowInfo& keys = *rows.info;

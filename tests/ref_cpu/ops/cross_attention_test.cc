@@ -112,6 +112,16 @@ TEST(Partials, CombineToTheOutput) {
   EXPECT_GT(row.partial_max_sum[3], 0.0f);
 }
 
+TEST(Partials, AMaximumOfZeroIsPositive) {
+  // Zero queries times a negative scale: every score is -0 before the last step.
+  const Model model{.scale = -1.0f, .magnitude = 0.0f};
+  const Results results = run(model, {.partials = true}, {{{0, 5}}});
+  for (const auto& [key, result] : results) {
+    EXPECT_EQ(ref_cpu::bits_of(result.max_sum[0]), 0u);
+    EXPECT_EQ(ref_cpu::bits_of(result.partial_max_sum[0]), 0u);
+  }
+}
+
 TEST(Nans, SpreadToTheQueriesThatSeeThemAndNoOther) {
   for (const KVCodec codec : {KVCodec::None, KVCodec::Int8, KVCodec::E4M3}) {
     for (const int part : {1, 2}) {
