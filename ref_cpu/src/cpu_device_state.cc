@@ -76,12 +76,22 @@ void CpuDevice::zero_slots(const ZeroSlotsArg& arg) {
   });
 }
 
-void CpuDevice::conv_update(const ConvUpdateArg& arg) {
-  if (arg.width > kMaxConvWidth) {
-    throw Error(ErrorCode::Unimplemented,
-                "causal_conv_update: conv_state has a width of " + std::to_string(arg.width) +
-                    "; the device \"ref\" takes at most " + std::to_string(kMaxConvWidth));
+namespace {
+
+// The state operations keep a row of this many numbers on the stack.
+void check_at_most(const char* call, const char* what, std::int64_t value, std::int64_t most) {
+  if (value > most) {
+    throw Error(ErrorCode::Unimplemented, std::string(call) + ": " + what + " of " +
+                                              std::to_string(value) +
+                                              "; the device \"ref\" takes at most " +
+                                              std::to_string(most));
   }
+}
+
+}  // namespace
+
+void CpuDevice::conv_update(const ConvUpdateArg& arg) {
+  check_at_most("causal_conv_update", "conv_state has a width", arg.width, kMaxConvWidth);
   const std::lock_guard lock(mutex_);
   run_parts(*pool_, arg.step.batch, arg.dim, 8 * kConvChannelBlock,
             [&](std::int64_t sequence, PartRange channels) {
@@ -90,6 +100,7 @@ void CpuDevice::conv_update(const ConvUpdateArg& arg) {
 }
 
 void CpuDevice::gated_delta_update(const GatedDeltaUpdateArg& arg) {
+  check_at_most("gated_delta_update", "recurrent_state has a k_dim", arg.k_dim, kMaxStateKDim);
   const std::lock_guard lock(mutex_);
   run_parts(*pool_, arg.step.batch, arg.heads, 1, [&](std::int64_t sequence, PartRange heads) {
     ref_cpu::gated_delta_update(arg, sequence, heads);
@@ -97,6 +108,7 @@ void CpuDevice::gated_delta_update(const GatedDeltaUpdateArg& arg) {
 }
 
 void CpuDevice::selective_state_update(const SelectiveStateUpdateArg& arg) {
+  check_at_most("selective_state_update", "recurrent_state has a k_dim", arg.k_dim, kMaxStateKDim);
   const std::lock_guard lock(mutex_);
   run_parts(*pool_, arg.step.batch, arg.heads, 1, [&](std::int64_t sequence, PartRange heads) {
     ref_cpu::selective_state_update(arg, sequence, heads);

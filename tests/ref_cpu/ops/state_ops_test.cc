@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "octavo/device_ops.h"
 #include "octavo/error.h"
 #include "octavo/kv_ops.h"
 #include "octavo/ref_cpu/cpu_device.h"
@@ -54,6 +55,25 @@ std::string message_of(const std::function<void()>& call) {
     return error.what();
   }
   return "nothing was raised";
+}
+
+// Beyond what the arithmetic keeps on its stack the device refuses, before it looks at anything.
+TEST_F(StateOps, RefuseSizesThatTheReferenceCannotHold) {
+  GatedDeltaUpdateArg gated_delta;
+  gated_delta.k_dim = 2049;
+  EXPECT_EQ(message_of([&] { device_->gated_delta_update(gated_delta); }),
+            "gated_delta_update: recurrent_state has a k_dim of 2049; the device \"ref\" takes at "
+            "most 2048");
+  SelectiveStateUpdateArg selective;
+  selective.k_dim = 2049;
+  EXPECT_EQ(message_of([&] { device_->selective_state_update(selective); }),
+            "selective_state_update: recurrent_state has a k_dim of 2049; the device \"ref\" takes "
+            "at most 2048");
+  ConvUpdateArg convolution;
+  convolution.width = 257;
+  EXPECT_EQ(message_of([&] { device_->conv_update(convolution); }),
+            "causal_conv_update: conv_state has a width of 257; the device \"ref\" takes at most "
+            "256");
 }
 
 TEST_F(StateOps, ConvolutionKeepsEachSlotsWindow) {
