@@ -246,7 +246,7 @@ class StepOp final : public Op {
         call.offsets_too_short = !steps;
         break;
       case 7:
-        call.counts.front() += steps ? 1 : -100;
+        call.counts.front() = steps ? 1 : -100;
         break;
       case 8:
         call.counts.back() += 1000000;

@@ -1,6 +1,7 @@
 #include "world.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace octavo::testkit {
 namespace {
@@ -46,6 +47,9 @@ Outcome World::perform(const Call& call) {
         const auto count = model_.slots()[index].reserved - std::ssize(tokens);
         tokens.insert(tokens.end(), next, next + count);
         next += count;
+      }
+      if (next != call.tokens.end()) {
+        throw std::logic_error("a step has other tokens than it writes");
       }
       break;
     }
