@@ -53,8 +53,8 @@ TEST(Abandon, QuarantinesTheBlocksWithAPositionInFlight) {
   }
 }
 
-// Slot 0 takes the cached partial block over, so slot 1 gets a copy of it, which a device that fails
-// now may still be writing.
+// Slot 0 takes the cached partial block over, so slot 1 gets a copy of it, which a device that
+// fails now may still be writing.
 TEST(Abandon, QuarantinesTheTargetOfACopyUntilAStepBehindItIsCommitted) {
   Sessions s(small_config());
   s.cache(story(1, 6));
