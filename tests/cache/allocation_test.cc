@@ -81,6 +81,7 @@ TEST(Allocation, AFailedOneInAdmitChangesNothing) {
 
 TEST(Allocation, AFailedOneInMakeLeavesNothingBehind) {
   const KVCacheConfig config = paged_config(4);
+  ASSERT_NE(host_device(), nullptr);  // The process's own, made once and kept.
   for (int n = 0; n < 200; ++n) {
     const std::int64_t live = live_heap_bytes();
     const std::vector<KVLayerSpec> specs(4);

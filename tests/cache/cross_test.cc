@@ -148,7 +148,7 @@ TEST_F(CrossRows, PrepareCrossNamesWhatIsWrong) {
   };
   EXPECT_REFUSED(cache, InvalidArgument, prepare(0, {0, 1}, {0}), "prepare_cross", "layer 0");
   EXPECT_REFUSED(cache, InvalidArgument, prepare(7, {0, 1}, {0}), "layer 7", "[0, 3)");
-  EXPECT_REFUSED(cache, InvalidArgument, prepare(1, {0}, {0}), "2 cumulative", "1");
+  EXPECT_REFUSED(cache, InvalidArgument, prepare(1, {0}, {0}), "cu_seqlens_q has 1", "need 2");
   EXPECT_REFUSED(cache, InvalidArgument, prepare(1, {1, 2}, {0}), "cu_seqlens_q[0]");
   EXPECT_REFUSED(cache, InvalidArgument, prepare(1, {0, 0}, {0}), "sequence 0");
   EXPECT_REFUSED(cache, InvalidArgument, prepare(1, {0, 1, 2}, {1, 1}), "slot 1", "twice");

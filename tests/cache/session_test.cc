@@ -140,7 +140,8 @@ TEST(Retire, RefusesAHistoryThatIsNot) {
     EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(story(0, 5)), 5), "length",
                    "[6, 8]");
     EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(story(0, 9)), 5), "9", "[6, 8]");
-    EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(story(1, 8)), 5), "does not begin");
+    EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(story(1, 8)), 5), "history[0]",
+                   "slot 0 was admitted with");
     EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(history)), "addressable_len", "5");
     EXPECT_REFUSED(cache, InvalidArgument, cache.retire(0, ids(history), -3), "-3");
     EXPECT_REFUSED(cache, InvalidArgument,

@@ -82,10 +82,10 @@ TEST_P(PrepareStepRefusals, NameWhatIsWrong) {
   const auto prepare = [&](const Ids& cu, const Ids& past, const Ids& slots) {
     return cache.prepare_step(cu, past, slots);
   };
-  EXPECT_REFUSED(cache, InvalidArgument, prepare({0}, {6}, {0}), "prepare_step", "2 cumulative",
-                 "given are 1 and 1");
-  EXPECT_REFUSED(cache, InvalidArgument, prepare({0, 1}, {}, {0}), "given are 2 and 0");
-  EXPECT_REFUSED(cache, InvalidArgument, prepare({}, {}, {}), "given are 0 and 0");
+  EXPECT_REFUSED(cache, InvalidArgument, prepare({0}, {6}, {0}), "prepare_step",
+                 "cu_seqlens_q and past_len have 1 and 1", "need 2 and 1");
+  EXPECT_REFUSED(cache, InvalidArgument, prepare({0, 1}, {}, {0}), "have 2 and 0");
+  EXPECT_REFUSED(cache, InvalidArgument, prepare({}, {}, {}), "have 0 and 0");
   EXPECT_REFUSED(cache, InvalidArgument, prepare({1, 2}, {6}, {0}), "cu_seqlens_q[0]", "1");
   EXPECT_REFUSED(cache, InvalidArgument, prepare({0, 1, 1}, {6, 2}, {0, 2}), "sequence 1", "0");
   EXPECT_REFUSED(cache, InvalidArgument, prepare({0, 1, 2}, {6, 6}, {0, 0}), "slot 0", "twice");
@@ -169,7 +169,8 @@ TEST(Reserve, RefusesWhatItCannotDo) {
   config.paged->num_blocks = 3;
   KVCache cache = make_cache(config);
   step(cache, {0}, {4});
-  EXPECT_REFUSED(cache, InvalidArgument, cache.reserve(ids({0, 1}), Ids{1}), "reserve", "2 slots");
+  EXPECT_REFUSED(cache, InvalidArgument, cache.reserve(ids({0, 1}), Ids{1}), "reserve",
+                 "slots, n_new and offsets have 2, 1 and 2");
   EXPECT_REFUSED(cache, InvalidArgument, cache.reserve(ids({1, 1}), Ids{1, 1}), "slot 1", "twice");
   EXPECT_REFUSED(cache, InvalidArgument, cache.reserve(ids({9}), Ids{1}), "slot 9");
   EXPECT_REFUSED(cache, InvalidArgument, cache.reserve(ids({0}), Ids{-1}), "n_new[0]", "-1");

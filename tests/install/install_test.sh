@@ -61,12 +61,14 @@ fi
 }
 expect_equal 'find_package' "$want" "$("$scratch/found/consumer")"
 
-{ configure backend "-DCOMPONENT=core;ref_cpu" "-DQUICKSTART=$source/tests/examples/quickstart.cc" &&
+quickstart=$source/tests/examples/quickstart.cc
+{ configure backend "-DCOMPONENT=core;ref_cpu" "-DQUICKSTART=$quickstart" &&
   cmake --build "$scratch/backend"; } >"$scratch/log" 2>&1 || {
   cat "$scratch/log"
   fail "the consumer of the reference backend does not build"
 }
-expect_equal 'the quick start' '120 of 125 tokens were in the cache' "$("$scratch/backend/quickstart")"
+expect_equal 'the quick start' '120 of 125 tokens were in the cache' \
+  "$("$scratch/backend/quickstart")"
 
 refused "octavo has no component 'telepathy'" -DCOMPONENT=telepathy
 refused 'version' -DVERSION=0.2

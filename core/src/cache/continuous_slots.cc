@@ -91,9 +91,9 @@ void ContinuousSlots::check_step(std::span<const std::int32_t> cu_seqlens_q,
   const std::size_t batch = slots.size();
   if (cu_seqlens_q.size() != batch + 1 || past_len.size() != batch) {
     refuse(ErrorCode::InvalidArgument, kCall,
-           std::to_string(batch) + " slots need " + std::to_string(batch + 1) +
-               " cumulative lengths and " + std::to_string(batch) + " past lengths; given are " +
-               std::to_string(cu_seqlens_q.size()) + " and " + std::to_string(past_len.size()));
+           "cu_seqlens_q and past_len have " + std::to_string(cu_seqlens_q.size()) + " and " +
+               std::to_string(past_len.size()) + " entries; " + std::to_string(batch) +
+               " slots need " + std::to_string(batch + 1) + " and " + std::to_string(batch));
   }
   if (cu_seqlens_q[0] != 0) {
     refuse_outside(kCall, "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
@@ -180,11 +180,14 @@ void ContinuousSlots::check_retire(int slot_index,
                "; at admit it was cut at " + std::to_string(slot.admitted_shared_len));
   }
   const std::size_t head = std::min(history.size(), at(slot.prompt_len));
-  if (!std::equal(history.begin(), history.begin() + static_cast<std::ptrdiff_t>(head),
-                  prompts_[at(slot_index)].begin())) {
-    refuse(ErrorCode::InvalidArgument, kCall,
-           "the history of slot " + std::to_string(slot_index) +
-               " does not begin with the prompt it was admitted with");
+  const std::vector<std::int32_t>& prompt = prompts_[at(slot_index)];
+  for (std::size_t i = 0; i < head; ++i) {
+    if (history[i] != prompt[i]) {
+      refuse(ErrorCode::InvalidArgument, kCall,
+             "history[" + std::to_string(i) + "] is " + std::to_string(history[i]) +
+                 "; the prompt that slot " + std::to_string(slot_index) +
+                 " was admitted with has " + std::to_string(prompt[i]) + " there");
+    }
   }
 }
 

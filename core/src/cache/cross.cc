@@ -80,8 +80,8 @@ KVCache::StepIndices KVCache::Impl::prepare_cross(int layer, Ids cu_seqlens_q, I
   const std::size_t batch = slots.size();
   if (cu_seqlens_q.size() != batch + 1) {
     refuse(ErrorCode::InvalidArgument, kCall,
-           std::to_string(batch) + " slots need " + std::to_string(batch + 1) +
-               " cumulative lengths; given are " + std::to_string(cu_seqlens_q.size()));
+           "cu_seqlens_q has " + std::to_string(cu_seqlens_q.size()) + " entries; " +
+               std::to_string(batch) + " slots need " + std::to_string(batch + 1));
   }
   if (cu_seqlens_q[0] != 0) {
     refuse_outside(kCall, "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
