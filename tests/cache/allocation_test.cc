@@ -92,6 +92,7 @@ TEST(Allocation, AFailedOneInMakeLeavesNothingBehind) {
       const KVCache cache = KVCache::make(config, specs);
       made = true;
     } catch (const std::bad_alloc&) {
+      made = false;
     }
     allow_allocations();
     ASSERT_EQ(live_heap_bytes(), with_specs) << n;

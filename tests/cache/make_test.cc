@@ -139,8 +139,8 @@ TEST(KVCacheAccessors, NameIndexAndCount) {
 }
 
 TEST(KVCacheAccessors, AStateRowWithoutSlabHasNone) {
-  KVCacheConfig config = continuous_config(1);
-  const KVCache cache = make_cache(config, {{.kind = KVLayerKind::State, .conv = {{4, 3}}}});
+  const KVCache cache =
+      make_cache(continuous_config(1), {{.kind = KVLayerKind::State, .conv = {{4, 3}}}});
   EXPECT_REFUSED(cache, InvalidArgument, cache.recurrent_state(0), "layer 0", "no recurrent slab");
 }
 
@@ -148,7 +148,7 @@ TEST(KVCacheMoves, AMovedFromCacheIsEmptyAndSaysSo) {
   KVCache source = make_cache(paged_config());
   prefill(source, 1, story(0, 9));
   const std::uint64_t digest = source.digest();
-  KVCache cache = std::move(source);
+  const KVCache cache = std::move(source);
   EXPECT_EQ(cache.digest(), digest);
   EXPECT_EQ(cache.reserved_len(1), 9);
   // NOLINTBEGIN(bugprone-use-after-move): what it does then is what is tested.

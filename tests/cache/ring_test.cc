@@ -71,6 +71,7 @@ TEST_P(Rings, RewindsDoNotAddUp) {
 
 TEST_P(Rings, ASequenceMayBeginAgain) {
   KVCache cache = ring_cache(GetParam());
+  const std::uint64_t fresh = cache.digest();
   for (int i = 0; i < 20; ++i) {
     step(cache, {0}, {1});
   }
@@ -81,6 +82,8 @@ TEST_P(Rings, ASequenceMayBeginAgain) {
   step(cache, {0}, {3});
   cache.update_position(0, 1);
   EXPECT_NO_THROW(cache.audit());
+  cache.reset();
+  EXPECT_EQ(cache.digest(), fresh);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes,

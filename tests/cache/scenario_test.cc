@@ -20,7 +20,7 @@ Stack with_blocks(Stack stack, std::int64_t num_blocks) {
 
 // Every byte of every pool and continuous row, and of their scales.
 void ruin_everything(StoryServer& server, int byte) {
-  KVCache& cache = server.cache();
+  const KVCache& cache = server.cache();
   for (int layer = 0; layer < cache.num_layers(); ++layer) {
     if (server.stack().specs[static_cast<std::size_t>(layer)].kind == KVLayerKind::State) {
       continue;  // The server does that by itself.

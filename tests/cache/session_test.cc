@@ -24,7 +24,7 @@ TEST(Admit, CopiesThePartialTailThatOthersHold) {
   cache.admit(0, ids(prompt));
   step(cache, {0}, {6});
   const std::int32_t tail = table_row(cache, 0)[1];
-  for (Tensor rows : {cache.keys(0), cache.values(0)}) {
+  for (const Tensor& rows : {cache.keys(0), cache.values(0)}) {
     const Tensor block = rows.select(0, tail);
     for (std::int64_t i = 0; i < block.num_elements(); ++i) {
       block.data<float>()[i] = static_cast<float>(i + 1);
@@ -38,7 +38,7 @@ TEST(Admit, CopiesThePartialTailThatOthersHold) {
   const std::int32_t copy = table_row(cache, 2)[1];
   EXPECT_EQ(table_row(cache, 1)[1], tail);
   EXPECT_NE(copy, tail);
-  for (Tensor rows : {cache.keys(0), cache.values(0)}) {
+  for (const Tensor& rows : {cache.keys(0), cache.values(0)}) {
     for (int head = 0; head < 2; ++head) {
       for (int row = 0; row < 2; ++row) {
         EXPECT_EQ(rows.select(0, copy).select(0, head).select(0, row).to_vector<float>(),
@@ -185,7 +185,7 @@ TEST(Ends, EvictingParksWhatAKeyNamesAndFreesTheRest) {
 // B14, D9.
 TEST(Ends, AbandoningCallsNoDeviceAndQuarantinesWhatIsInFlight) {
   const auto device = std::make_shared<ProbeDevice>();
-  KVCacheConfig config = paged_config(3, device);
+  const KVCacheConfig config = paged_config(3, device);
   KVCache cache = make_cache(config, {{},
                                       {.kind = KVLayerKind::State, .conv = {{4, 3}}},
                                       {.kind = KVLayerKind::CrossAttentionKV}});

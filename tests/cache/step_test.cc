@@ -69,7 +69,7 @@ TEST(PrepareStep, AnEmptyBatchIsAStepOfNothing) {
 // Both kinds of cache follow one contract, so they refuse the same in the same words.
 class PrepareStepRefusals : public ::testing::TestWithParam<KVCacheMode> {
  protected:
-  KVCache make() {
+  static KVCache make() {
     KVCacheConfig config = GetParam() == KVCacheMode::Paged ? paged_config() : continuous_config();
     config.max_step_tokens = 10;
     return make_cache(config);

@@ -300,7 +300,7 @@ void StoryServer::check() {
 // --- Ruin ---
 
 // Bytes 0x7F are large numbers, bytes 0xFF are NaN: one spoils a maximum, the other a product.
-void StoryServer::ruin_row(const Tensor& rows, std::int64_t block, std::int64_t row) {
+void StoryServer::ruin_row(const Tensor& rows, std::int64_t block, std::int64_t row) const {
   const int byte = ruin_is_nan_ ? 0xFF : 0x7F;
   for (std::int64_t head = 0; head < rows.size(1); ++head) {
     const Tensor place = rows.select(0, block).select(0, head).select(0, row);

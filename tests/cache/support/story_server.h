@@ -108,7 +108,7 @@ class StoryServer {
   void ruin_paged(const Tensor& rows, int slot, std::int64_t past);
   void ruin_continuous(const Tensor& rows, int slot, const Session& session, std::int64_t past);
   void ruin_states(int slot);
-  void ruin_row(const Tensor& rows, std::int64_t block, std::int64_t row);
+  void ruin_row(const Tensor& rows, std::int64_t block, std::int64_t row) const;
   void haunt();
 
   Stack stack_;
