@@ -112,20 +112,30 @@ std::string NaiveModel::observable() const {
     out << ' ' << rename(block);
   }
   out << "|q" << quarantined_.size();
-  // Generations are known by being the current one or not.
+  // Generations are known by being the current one or not, so their order must not show. All blocks
+  // have their names by now.
+  std::multiset<std::string> names;
   for (const auto& [node, block] : nodes_) {
-    out << "|n" << node.space << '.' << (node.generation == generation_of(node.space)) << ' ';
-    print(out, node.tokens);
-    out << rename(block);
+    std::ostringstream name;
+    name << "|n" << node.space << '.' << (node.generation == generation_of(node.space)) << ' ';
+    print(name, node.tokens);
+    name << rename(block);
+    names.insert(name.str());
   }
   for (const auto& [parent, keys] : keys_) {
-    out << "|k" << parent.space << '.' << (parent.generation == generation_of(parent.space)) << ' ';
-    print(out, parent.tokens);
+    std::ostringstream name;
+    name << "|k" << parent.space << '.' << (parent.generation == generation_of(parent.space))
+         << ' ';
+    print(name, parent.tokens);
     for (const PartialKey& key : keys) {
-      out << '/';
-      print(out, key.tail);
-      out << rename(key.owner);
+      name << '/';
+      print(name, key.tail);
+      name << rename(key.owner);
     }
+    names.insert(name.str());
+  }
+  for (const std::string& name : names) {
+    out << name;
   }
   return out.str();
 }
