@@ -8,6 +8,7 @@ target_sources(octavo_core
     src/blocks/audit.cc
     src/blocks/block_manager.cc
     src/blocks/digest.cc
+    src/blocks/eviction.cc
     src/blocks/prefix_tree.cc
     src/blocks/prefix_tree_evict.cc
     src/blocks/prefix_tree_keys.cc
@@ -20,5 +21,6 @@ target_sources(octavo_core
     src/blocks/step.cc
   PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/octavo/block_manager.h
+    include/octavo/eviction.h
     include/octavo/kv_events.h
     include/octavo/kv_stats.h)

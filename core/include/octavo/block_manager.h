@@ -19,6 +19,7 @@
 #include <memory>
 #include <span>
 
+#include "octavo/eviction.h"
 #include "octavo/kv_events.h"
 #include "octavo/kv_stats.h"
 
@@ -38,12 +39,13 @@ struct BlockManagerConfig {
   int max_seqs = 0;                     ///< Slots, [1, 2^24].
   std::int64_t max_tokens_per_seq = 0;  ///< Longest sequence; 0 = as many as the row holds.
   std::int64_t max_blocks_per_seq =
-      0;                           ///< Cells a row; 0 = by max_tokens_per_seq, else num_blocks.
-  int window = 0;                  ///< > 0: tokens a query sees, its own included; no sharing.
-  bool prefix_caching = true;      ///< false: admit serves 0 and nothing is ever cached.
-  bool partial_keys = true;        ///< false: only whole blocks are cached and served.
-  BlockHash block_hash = nullptr;  ///< nullptr: the built-in (xxHash).
-  KVEventSink* events = nullptr;   ///< Not owned; must outlive the manager.
+      0;                       ///< Cells a row; 0 = by max_tokens_per_seq, else num_blocks.
+  int window = 0;              ///< > 0: tokens a query sees, its own included; no sharing.
+  bool prefix_caching = true;  ///< false: admit serves 0 and nothing is ever cached.
+  bool partial_keys = true;    ///< false: only whole blocks are cached and served.
+  EvictionPolicy policy = EvictionPolicy::Lru;  ///< Who leaves a full pool.
+  BlockHash block_hash = nullptr;               ///< nullptr: the built-in (xxHash).
+  KVEventSink* events = nullptr;                ///< Not owned; must outlive the manager.
 };
 
 /// A device must copy `rows` token rows (K, V and their scales, in every pool) of block `src` to
@@ -66,7 +68,8 @@ struct StepPlan {
 class BlockManager {
  public:
   /// Reserves address space for the tables and the index; touches memory only as it is used.
-  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space.
+  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space,
+  /// Unimplemented for a policy that is not there yet.
   explicit BlockManager(const BlockManagerConfig& config);
   ~BlockManager();
   BlockManager(BlockManager&&) noexcept;

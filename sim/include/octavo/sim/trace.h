@@ -34,8 +34,27 @@ struct TraceRequest {
   std::int64_t input_tokens = 0;   ///< Length of the prompt, at least 1.
   std::int64_t output_tokens = 0;  ///< Tokens that were generated, at least 0.
   std::optional<std::uint64_t> session{};  ///< Requests of one conversation or agent share it.
-  std::vector<std::uint64_t>
-      block_ids{};  ///< [ceil(input_tokens / block size)], any 64-bit values.
+
+  /// Any 64-bit values; empty in a trace without prefix ids. One a block, the partial tail included
+  /// ([ceil(input_tokens / block size)]), or whole blocks only ([floor]): see TraceTraits.
+  std::vector<std::uint64_t> block_ids{};
+
+  // What only some formats know.
+
+  /// The request waits for the end of the one before it in its session (and of `wait_for`), then
+  /// for this long; `arrival_ns` is when it was recorded. Unset: it arrives at `arrival_ns`.
+  std::optional<std::int64_t> delay_ns{};
+  std::vector<std::int64_t> wait_for{};         ///< Requests, counted from 0, that must have ended.
+  std::int64_t priority = 0;                    ///< Larger is more urgent.
+  std::optional<std::int64_t> cached_tokens{};  ///< What the recorded engine had served from cache.
+};
+
+/// What the requests of one trace have in common.
+struct TraceTraits {
+  bool prefix_ids = true;  ///< Without them, nothing is known about sharing: no `block_ids`.
+  bool arrivals = true;    ///< Without them, every `arrival_ns` is 0.
+  bool tail_has_id =
+      true;  ///< false: `block_ids` names whole blocks only, a tail is shared by none.
 };
 
 enum class TraceFormat {
@@ -65,6 +84,8 @@ class TraceReader {
   /// Never Auto.
   TraceFormat format() const noexcept { return format_; }
 
+  const TraceTraits& traits() const noexcept { return traits_; }
+
   /// Prompt tokens that one id stands for.
   std::int64_t block_size() const noexcept { return block_size_; }
 
@@ -75,8 +96,11 @@ class TraceReader {
   virtual std::int64_t line() const noexcept { return 0; }
 
  protected:
-  TraceReader(std::string name, TraceFormat format, std::int64_t block_size)
-      : name_(std::move(name)), format_(format), block_size_(block_size) {}
+  TraceReader(std::string name,
+              TraceFormat format,
+              std::int64_t block_size,
+              const TraceTraits& traits = {})
+      : name_(std::move(name)), format_(format), block_size_(block_size), traits_(traits) {}
 
  private:
   virtual bool read(TraceRequest& request) = 0;
@@ -84,6 +108,7 @@ class TraceReader {
   std::string name_;
   TraceFormat format_;
   std::int64_t block_size_;
+  TraceTraits traits_;
   std::exception_ptr failure_;  // What the first failed call raised.
 };
 
