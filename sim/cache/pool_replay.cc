@@ -12,6 +12,7 @@ BlockManagerConfig manager_config(const ReplayOptions& options, std::int64_t blo
   config.block_size = pseudo ? 1 : static_cast<int>(options.block_size);
   config.max_seqs = options.live;
   config.partial_keys = !options.full_blocks_only;
+  config.policy = options.policy;
   return config;
 }
 
