@@ -32,40 +32,6 @@ TraceFormat detect(LineReader& lines, std::string_view line) {
 
 }  // namespace
 
-std::string_view to_string(TraceFormat format) noexcept {
-  switch (format) {
-    case TraceFormat::Auto:
-      return "auto";
-    case TraceFormat::Mooncake:
-      return "mooncake";
-    case TraceFormat::Octavo:
-      return "octavo";
-  }
-  return "unknown";
-}
-
-TraceFormat parse_trace_format(std::string_view name) {
-  for (const TraceFormat format : {TraceFormat::Auto, TraceFormat::Mooncake, TraceFormat::Octavo}) {
-    if (name == to_string(format)) {
-      return format;
-    }
-  }
-  throw Error(ErrorCode::InvalidArgument, "parse_trace_format: \"" + std::string(name) +
-                                              "\" is none of auto, mooncake, octavo");
-}
-
-bool TraceReader::next(TraceRequest& request) {
-  if (failure_ != nullptr) {
-    std::rethrow_exception(failure_);
-  }
-  try {
-    return read(request);
-  } catch (...) {
-    failure_ = std::current_exception();
-    throw;
-  }
-}
-
 std::unique_ptr<TraceReader> open_trace(const std::string& path, const TraceOptions& options) {
   if (options.trace_block < 0 || options.trace_block > kTraceBlockMax) {
     throw Error(ErrorCode::InvalidArgument,

@@ -37,6 +37,15 @@ constexpr std::int64_t blocks_of(std::int64_t tokens, std::int64_t block_size) {
   return tokens / block_size + (tokens % block_size != 0 ? 1 : 0);
 }
 
+/// How many ids a prompt must have: ceil(tokens / block_size) when tails have ids, floor otherwise,
+/// none for block_size 0.
+constexpr std::int64_t ids_of(std::int64_t tokens, std::int64_t block_size, bool tail_has_id) {
+  if (block_size == 0) {
+    return 0;
+  }
+  return tail_has_id ? blocks_of(tokens, block_size) : tokens / block_size;
+}
+
 /// The fields of a line that have been seen, by index: each must come once.
 class SeenFields {
  public:
