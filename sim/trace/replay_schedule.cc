@@ -43,19 +43,19 @@ void ReplaySchedule::place(const ReplayRow& row,
   std::int64_t delay_ns = row.delay_ns.value_or(0);
   if (row.has_session) {
     const auto [entry, fresh] =
-        sessions_.try_emplace(row.session, Session{sessions_.size(), 0, std::nullopt});
+        sessions_.try_emplace(row.session, Session{sessions_.size(), 0, false});
     session = &entry->second;
     request.session = session->number;
     if (!fresh) {
       waits = true;
       after_ns = std::max(after_ns, session->arrival_ns);
-      if (!row.delay_ns && row.timestamp_ns && session->timestamp_ns) {
-        delay_ns = *row.timestamp_ns - *session->timestamp_ns;
-        if (delay_ns < 0) {
+      if (!row.delay_ns && row.timestamp_ns) {
+        delay_ns = *row.timestamp_ns - session->arrival_ns;
+        if (delay_ns < 0 && session->timed) {
           scanner.refuse("timestamp",
-                         "is before that of the session's turn above, expected turns "
-                         "in their order");
+                         "is before that of the session's turn above, expected turns in order");
         }
+        delay_ns = std::max<std::int64_t>(0, delay_ns);
       }
     }
   }
@@ -77,7 +77,7 @@ void ReplaySchedule::place(const ReplayRow& row,
   }
   if (session != nullptr) {
     session->arrival_ns = request.arrival_ns;
-    session->timestamp_ns = row.timestamp_ns;
+    session->timed = row.timestamp_ns.has_value();
   }
   if (row.has_request_id &&
       !requests_.try_emplace(row.request_id, Sent{placed_, request.arrival_ns}).second) {

@@ -44,8 +44,8 @@ class ReplaySchedule {
  private:
   struct Session {
     std::uint64_t number;
-    std::int64_t arrival_ns;                   // Of the last turn.
-    std::optional<std::int64_t> timestamp_ns;  // As its row had it.
+    std::int64_t arrival_ns;  // Of the last turn.
+    bool timed;               // It had a timestamp; otherwise arrival_ns is the earliest it can be.
   };
 
   struct Sent {

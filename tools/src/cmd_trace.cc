@@ -188,11 +188,13 @@ void print_hits(const sim::TraceStats& stats, std::ostream& out) {
     return std::vector<std::string>{name, grouped(count.hits), grouped(count.total),
                                     fixed(count.rate(), 5)};
   };
-  std::vector<std::string> cells = row("blocks, partial tails included", ideal.blocks);
+  const bool tails = stats.traits.tail_has_id;
+  std::vector<std::string> cells =
+      row(tails ? "blocks, partial tails included" : "blocks", ideal.blocks);
   cells.push_back(fixed(ideal.mean_request_blocks, 5));
   table.add_row(cells);
   table.add_row(row("whole blocks", ideal.full_blocks));
-  cells = row("tokens, partial tails included", ideal.tokens);
+  cells = row(tails ? "tokens, partial tails included" : "tokens", ideal.tokens);
   cells.push_back(fixed(ideal.mean_request_tokens, 5));
   table.add_row(cells);
   table.add_row(row("tokens of whole blocks, never a whole prompt", ideal.servable_tokens));
