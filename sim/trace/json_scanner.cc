@@ -1,5 +1,6 @@
 #include "json_scanner.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "octavo/sim/input_error.h"
@@ -28,6 +29,36 @@ int hex_value(char c) {
   return -1;
 }
 
+// Four checked hexadecimal digits.
+std::uint32_t hex_code(std::string_view digits) {
+  std::uint32_t code = 0;
+  for (const char digit : digits) {
+    code = code * 16 + static_cast<std::uint32_t>(hex_value(digit));
+  }
+  return code;
+}
+
+void append_utf8(std::string& text, std::uint32_t code) {
+  const auto tail = [&](unsigned shift) {
+    text += static_cast<char>(0x80 | (code >> shift & 0x3f));
+  };
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xc0 | code >> 6);
+    tail(0);
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xe0 | code >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    text += static_cast<char>(0xf0 | code >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 }  // namespace
 
 std::string shown(std::string_view text) {
@@ -43,11 +74,22 @@ std::string shown(std::string_view text) {
 }
 
 void JsonScanner::refuse(std::string_view field, const std::string& what) const {
-  throw InputError(file_, line_number_, field, what);
+  const std::int64_t line = line_number_ + std::count(begin_, at_, '\n');
+  throw InputError(file_, line, field.empty() ? "" : prefix_ + std::string(field), what);
+}
+
+std::int64_t JsonScanner::line_number() noexcept {
+  counted_lines_ += std::count(counted_, at_, '\n');
+  counted_ = at_;
+  return line_number_ + counted_lines_;
 }
 
 void JsonScanner::malformed(const std::string& what) const {
-  const auto column = std::to_string(at_ - begin_ + 1);
+  const char* line_begin = at_;
+  while (line_begin != begin_ && line_begin[-1] != '\n') {
+    --line_begin;
+  }
+  const auto column = std::to_string(at_ - line_begin + 1);
   if (at_ == end_) {
     refuse("", "not JSON: the line ends at column " + column + ", " + what);
   }
@@ -76,9 +118,10 @@ void JsonScanner::expect(char wanted, const char* where) {
 }
 
 void JsonScanner::start(std::string_view line, std::int64_t line_number) {
-  begin_ = at_ = line.data();
+  begin_ = at_ = counted_ = line.data();
   end_ = begin_ + line.size();
   line_number_ = line_number;
+  counted_lines_ = 0;
   first_member_ = true;
   expect('{', "for a JSON object");
 }
@@ -100,10 +143,65 @@ bool JsonScanner::next_key(std::string_view& key) {
     peek();
   }
   first_member_ = false;
+  key = key_text();
+  return true;
+}
+
+// A key and the colon behind it.
+std::string_view JsonScanner::key_text() {
   const std::string_view raw = string();
-  key = raw.find('\\') == std::string_view::npos ? raw : decoded(raw);
+  const std::string_view key = raw.find('\\') == std::string_view::npos ? raw : decoded(raw);
   expect(':', "after a key");
   peek();
+  return key;
+}
+
+bool JsonScanner::enter_object() {
+  if (peek() != '{') {
+    return false;
+  }
+  ++at_;
+  return true;
+}
+
+bool JsonScanner::next_member(std::string_view& key, bool first) {
+  const char c = peek();
+  if (c == '}') {
+    ++at_;
+    return false;
+  }
+  if (!first) {
+    expect(',', "or '}' in an object");
+    peek();
+  }
+  key = key_text();
+  return true;
+}
+
+bool JsonScanner::text(std::string_view& text) {
+  if (peek() != '"') {
+    return false;
+  }
+  const std::string_view raw = string();
+  text = raw.find('\\') == std::string_view::npos ? raw : decoded(raw);
+  return true;
+}
+
+bool JsonScanner::boolean(bool& value) {
+  const char c = peek();
+  if (c != 't' && c != 'f') {
+    return false;
+  }
+  value = c == 't';
+  literal(value ? "true" : "false");
+  return true;
+}
+
+bool JsonScanner::null() {
+  if (peek() != 'n') {
+    return false;
+  }
+  literal("null");
   return true;
 }
 
@@ -140,27 +238,31 @@ std::string_view JsonScanner::string() {
   malformed("expected '\"' at the end of a string");
 }
 
-// A key with its escapes resolved as far as ASCII goes; all else becomes '?', since no key that
-// anybody asks for has it.
+// A checked string with its escapes resolved, as UTF-8; half a surrogate pair becomes the three
+// bytes of its own number, so that different strings stay different.
 std::string_view JsonScanner::decoded(std::string_view raw) {
-  key_.clear();
+  constexpr std::string_view kEscapes = "\"\\/bfnrt";
+  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  decoded_.clear();
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] != '\\') {
-      key_ += raw[i];
-      continue;
-    }
-    const char escape = raw[++i];
-    if (escape == 'u') {
-      int code = 0;
-      for (int digit = 0; digit < 4; ++digit) {
-        code = code * 16 + hex_value(raw[++i]);
-      }
-      key_ += code < 0x80 ? static_cast<char>(code) : '?';
+      decoded_ += raw[i];
+    } else if (raw[++i] != 'u') {
+      decoded_ += kMeanings[kEscapes.find(raw[i])];
     } else {
-      key_ += escape == '"' || escape == '\\' || escape == '/' ? escape : '?';
+      std::uint32_t code = hex_code(raw.substr(i + 1, 4));
+      i += 4;
+      if (code >= 0xd800 && code < 0xdc00 && raw.substr(i + 1, 2) == "\\u") {
+        const std::uint32_t low = hex_code(raw.substr(i + 3, 4));
+        if (low >= 0xdc00 && low < 0xe000) {
+          code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+          i += 6;
+        }
+      }
+      append_utf8(decoded_, code);
     }
   }
-  return key_;
+  return decoded_;
 }
 
 void JsonScanner::literal(std::string_view word) {

@@ -1,9 +1,6 @@
 #include "line_reader.h"
 
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "octavo/sim/input_error.h"
 
@@ -12,32 +9,10 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 
-std::string error_text(int error) {
-  return std::generic_category().message(error);
-}
-
 }  // namespace
 
-void LineReader::Close::operator()(std::FILE* file) const noexcept {
-  if (file != stdin) {
-    std::fclose(file);
-  }
-}
-
-LineReader::LineReader(const std::string& path) : name_(path == "-" ? "<stdin>" : path) {
-  if (path == "-") {
-    file_.reset(stdin);
-  } else {
-    std::error_code ignored;
-    // Opening a directory succeeds; only reading from it fails, and with a less clear message.
-    if (std::filesystem::is_directory(path, ignored)) {
-      throw InputError(name_, 0, "", "is a directory, expected a trace file");
-    }
-    file_.reset(std::fopen(path.c_str(), "rb"));
-    if (file_ == nullptr) {
-      throw InputError(name_, 0, "", "cannot be opened: " + error_text(errno));
-    }
-  }
+LineReader::LineReader(const std::string& path)
+    : name_(path == "-" ? "<stdin>" : path), bytes_(open_bytes(path, name_)) {
   buffer_.resize(kBufferBytes);
 }
 
@@ -54,6 +29,34 @@ bool LineReader::next(std::string_view& line) {
     }
   }
   return false;
+}
+
+bool LineReader::next_any(std::string_view& line) {
+  if (again_) {
+    again_ = false;
+    line = current_;
+    return true;
+  }
+  const bool any = next_raw(line);
+  current_ = line;
+  return any;
+}
+
+std::string_view LineReader::lookahead() const noexcept {
+  return {current_.data(), static_cast<std::size_t>(buffer_.data() + end_ - current_.data())};
+}
+
+std::string_view LineReader::document() {
+  begin_ = static_cast<std::size_t>(current_.data() - buffer_.data());
+  while (!at_end_) {
+    fill();
+    if (end_ - begin_ > kDocumentBytesMax) {
+      throw InputError(name_, 0, "", "is longer than 1 GiB, expected a document of one session");
+    }
+  }
+  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  begin_ = end_;
+  return text;
 }
 
 bool LineReader::next_raw(std::string_view& line) {
@@ -103,15 +106,9 @@ void LineReader::fill() {
   if (end_ == buffer_.size()) {
     buffer_.resize(2 * buffer_.size());
   }
-  const std::size_t bytes =
-      std::fread(buffer_.data() + end_, 1, buffer_.size() - end_, file_.get());
+  const std::size_t bytes = bytes_->read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += bytes;
-  if (bytes == 0) {
-    if (std::ferror(file_.get()) != 0) {
-      throw InputError(name_, 0, "", "cannot be read: " + error_text(errno));
-    }
-    at_end_ = true;
-  }
+  at_end_ = bytes == 0;
 }
 
 }  // namespace octavo::sim

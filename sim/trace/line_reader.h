@@ -1,17 +1,22 @@
-// Lines of a file or of standard input, in a buffer that grows to the longest line and no further.
+// Lines of a file or of standard input, decompressed when need be, in a buffer that grows to the
+// longest line and no further.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "byte_source.h"
+
 namespace octavo::sim {
 
 /// A longer line is refused: it is no trace, and would be read into memory whole.
 inline constexpr std::size_t kLineBytesMax = std::size_t{64} << 20;
+
+/// The same of a document of many lines.
+inline constexpr std::size_t kDocumentBytesMax = std::size_t{1} << 30;
 
 class LineReader {
  public:
@@ -23,6 +28,18 @@ class LineReader {
   /// fails or a line is too long.
   bool next(std::string_view& line);
 
+  /// The next line, blank or not; otherwise like `next`.
+  bool next_any(std::string_view& line);
+
+  /// From the beginning of the line returned last as far as the file has been read. The view holds
+  /// until the next call.
+  std::string_view lookahead() const noexcept;
+
+  /// From the beginning of the line returned last to the end of the file, which is read into memory
+  /// whole. Raises InputError for more than kDocumentBytesMax. The view holds as long as the reader
+  /// is left alone.
+  std::string_view document();
+
   /// Lets the next call of `next` return the same line again.
   void unread() noexcept { again_ = true; }
 
@@ -33,16 +50,12 @@ class LineReader {
   std::int64_t line() const noexcept { return line_; }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept;
-  };
-
   bool next_raw(std::string_view& line);
   void check_length(std::size_t length) const;
   void fill();
 
   std::string name_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<ByteSource> bytes_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // buffer_[begin_, end_) has been read from the file but not returned.
   std::size_t end_ = 0;

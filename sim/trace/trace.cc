@@ -1,6 +1,9 @@
+// Opening a trace: which reader, with which block size.
 #include "octavo/sim/trace.h"
 
-#include "json_scanner.h"
+#include <filesystem>
+#include <system_error>
+
 #include "line_reader.h"
 #include "octavo/sim/input_error.h"
 #include "trace_readers.h"
@@ -8,63 +11,63 @@
 namespace octavo::sim {
 namespace {
 
-// Tells the format from the keys of the first line.
-TraceFormat detect(LineReader& lines, std::string_view line) {
-  JsonScanner scanner(lines.name());
-  scanner.start(line, lines.line());
-  bool octavo = false;
-  bool mooncake = false;
-  for (std::string_view key; scanner.next_key(key); scanner.skip_value()) {
-    octavo |= key == "octavo_trace";
-    mooncake |= key == "timestamp" || key == "input_length" || key == "hash_ids";
-    if (key == "chat_id" || key == "parent_chat_id") {
-      // The same field names, but seconds, 16 tokens, and ids of single blocks instead of prefixes.
-      scanner.refuse(key, "belongs to a Qwen-Bailian trace, expected a Mooncake or Octavo trace");
-    }
+constexpr std::int64_t kSmallTraceBlock = 16;
+
+std::unique_ptr<TraceReader> open_folder(const std::string& path, const TraceOptions& options) {
+  if (options.format != TraceFormat::Auto && options.format != TraceFormat::Weka) {
+    throw InputError(path, 0, "", "is a directory, expected a trace file");
   }
-  if (!octavo && !mooncake) {
-    scanner.refuse("",
-                   "no format is known that starts with such an object, expected the header of "
-                   "an Octavo trace or a Mooncake request");
+  return open_weka_folder(path, options.trace_block);
+}
+
+std::unique_ptr<TraceReader> open_lines(LineReader&& lines,
+                                        TraceFormat format,
+                                        std::int64_t trace_block) {
+  const auto block_or = [&](std::int64_t block) { return trace_block == 0 ? block : trace_block; };
+  switch (format) {
+    case TraceFormat::Auto:  // Not left over by now.
+    case TraceFormat::Mooncake:
+    case TraceFormat::Dynamo:
+    case TraceFormat::Aiperf:
+      return open_mooncake(std::move(lines), format, block_or(kMooncakeTraceBlock));
+    case TraceFormat::Bailian:
+      return open_bailian(std::move(lines), block_or(kSmallTraceBlock));
+    case TraceFormat::Azure:
+    case TraceFormat::BurstGpt:
+    case TraceFormat::Vidur:
+    case TraceFormat::Splitwise:
+      return open_csv(std::move(lines), format);
+    case TraceFormat::Weka:
+      return open_weka(std::move(lines), trace_block);
+    case TraceFormat::DynamoTrace:
+      return open_dynamo_trace(std::move(lines), trace_block);
+    case TraceFormat::LlmServingSim:
+      return open_llmservingsim(std::move(lines), block_or(kSmallTraceBlock));
+    case TraceFormat::Tair:
+      return open_tair(std::move(lines), block_or(kSmallTraceBlock));
+    case TraceFormat::Octavo:
+      break;
   }
-  return octavo ? TraceFormat::Octavo : TraceFormat::Mooncake;
+  return open_octavo(std::move(lines), trace_block);
+}
+
+std::unique_ptr<TraceReader> open_file(const std::string& path, const TraceOptions& options) {
+  std::error_code ignored;
+  if (path != "-" && std::filesystem::is_directory(path, ignored)) {
+    return open_folder(path, options);
+  }
+  LineReader lines(path);
+  std::string_view first;
+  if (!lines.next(first)) {
+    throw InputError(lines.name(), 0, "", "is empty, expected a trace");
+  }
+  lines.unread();
+  const TraceFormat format =
+      options.format == TraceFormat::Auto ? detect_format(lines) : options.format;
+  return open_lines(std::move(lines), format, options.trace_block);
 }
 
 }  // namespace
-
-std::string_view to_string(TraceFormat format) noexcept {
-  switch (format) {
-    case TraceFormat::Auto:
-      return "auto";
-    case TraceFormat::Mooncake:
-      return "mooncake";
-    case TraceFormat::Octavo:
-      return "octavo";
-  }
-  return "unknown";
-}
-
-TraceFormat parse_trace_format(std::string_view name) {
-  for (const TraceFormat format : {TraceFormat::Auto, TraceFormat::Mooncake, TraceFormat::Octavo}) {
-    if (name == to_string(format)) {
-      return format;
-    }
-  }
-  throw Error(ErrorCode::InvalidArgument, "parse_trace_format: \"" + std::string(name) +
-                                              "\" is none of auto, mooncake, octavo");
-}
-
-bool TraceReader::next(TraceRequest& request) {
-  if (failure_ != nullptr) {
-    std::rethrow_exception(failure_);
-  }
-  try {
-    return read(request);
-  } catch (...) {
-    failure_ = std::current_exception();
-    throw;
-  }
-}
 
 std::unique_ptr<TraceReader> open_trace(const std::string& path, const TraceOptions& options) {
   if (options.trace_block < 0 || options.trace_block > kTraceBlockMax) {
@@ -72,23 +75,14 @@ std::unique_ptr<TraceReader> open_trace(const std::string& path, const TraceOpti
                 "open_trace: trace_block " + std::to_string(options.trace_block) +
                     " is outside [0, " + std::to_string(kTraceBlockMax) + "]");
   }
-  LineReader lines(path);
-  std::string_view first;
-  if (!lines.next(first)) {
-    throw InputError(lines.name(), 0, "", "is empty, expected a trace");
+  std::unique_ptr<TraceReader> reader = open_file(path, options);
+  if (options.trace_block != 0 && !reader->traits().prefix_ids) {
+    throw InputError(reader->name(), 0, "",
+                     "names no blocks, so that a trace block of " +
+                         std::to_string(options.trace_block) +
+                         " tokens says nothing, expected none to be asked for");
   }
-  if (first.substr(0, 2) == "\x1f\x8b" || first.substr(0, 4) == "\x28\xb5\x2f\xfd") {
-    throw InputError(lines.name(), 0, "",
-                     "is compressed, expected JSON lines: decompress it first");
-  }
-  const TraceFormat format =
-      options.format == TraceFormat::Auto ? detect(lines, first) : options.format;
-  lines.unread();
-  if (format == TraceFormat::Octavo) {
-    return open_octavo(std::move(lines), options.trace_block);
-  }
-  return open_mooncake(std::move(lines),
-                       options.trace_block == 0 ? kMooncakeTraceBlock : options.trace_block);
+  return options.unique_tails ? with_unique_tails(std::move(reader)) : std::move(reader);
 }
 
 }  // namespace octavo::sim

@@ -3,6 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "decimal.h"
+
 namespace octavo::sim {
 namespace {
 
@@ -53,63 +55,39 @@ std::uint64_t read_integer(JsonScanner& scanner, const IntegerField& field) {
   return value;
 }
 
-// text, a JSON number that is not negative, times 10^digits, rounded to the nearest integer, halves
-// up. Returns false when the result exceeds int64.
-bool scale_decimal(std::string_view text, int digits, std::int64_t& result) {
-  // The exponent decides how many digits of the mantissa stand before the point.
-  const std::size_t e = text.find_first_of("eE");
-  const std::string_view mantissa = text.substr(0, e);
-  std::int64_t exponent = 0;
-  if (e != std::string_view::npos) {
-    std::string_view written = text.substr(e + 1);
-    const bool negative = written.front() == '-';
-    if (negative || written.front() == '+') {
-      written.remove_prefix(1);
-    }
-    for (const char c : written) {
-      // An exponent that large moves every digit out, whatever follows; the cap keeps it in range.
-      exponent = exponent > 1'000'000'000'000 ? exponent : exponent * 10 + (c - '0');
-    }
-    exponent = negative ? -exponent : exponent;
+// An integer of field.max at most, or a negative one of at least -2^63 as the same 64 bits.
+std::uint64_t read_signed_integer(JsonScanner& scanner, const IntegerField& field) {
+  std::uint64_t value = 0;
+  if (scanner.quick_integer(value) && value <= field.max) {
+    return value;
   }
-  const std::size_t dot = mantissa.find('.');
-  const std::size_t whole_digits = dot == std::string_view::npos ? mantissa.size() : dot;
-  const std::int64_t before_point =
-      static_cast<std::int64_t>(whole_digits) + exponent + std::int64_t{digits};
+  const auto refuse = [&](const std::string& what) {
+    std::string full_name(field.name);
+    if (field.index != IntegerField::kNoIndex) {
+      full_name += "[" + std::to_string(field.index) + "]";
+    }
+    scanner.refuse(full_name, what + ", expected an integer in [-9223372036854775808, " +
+                                  std::to_string(field.max) + "]");
+  };
+  JsonNumber number;
+  if (value != 0 || !scanner.number(number)) {
+    refuse(value != 0 ? "is out of range (" + std::to_string(value) + ")"
+                      : "is " + scanner.describe_value());
+  }
+  if (!number.integral) {
+    refuse("is not written as an integer (" + shown(number.text) + ")");
+  }
+  const std::uint64_t most = number.negative ? kInt64Max + 1 : field.max;
+  if (number.overflow || number.magnitude > most) {
+    refuse("is out of range (" + shown(number.text) + ")");
+  }
+  return number.negative ? 0 - number.magnitude : number.magnitude;
+}
 
-  std::int64_t value = 0;
-  std::int64_t position = 0;  // Of the digit at hand, counted without the point.
-  for (const char c : mantissa) {
-    if (c == '.') {
-      continue;
-    }
-    const int digit = c - '0';
-    if (position == before_point) {
-      if (digit >= 5) {
-        if (value == std::numeric_limits<std::int64_t>::max()) {
-          return false;
-        }
-        ++value;
-      }
-      result = value;
-      return true;
-    }
-    if (position > before_point) {
-      break;  // The first digit already lies more than one place behind the point.
-    }
-    if (__builtin_mul_overflow(value, std::int64_t{10}, &value) ||
-        __builtin_add_overflow(value, std::int64_t{digit}, &value)) {
-      return false;
-    }
-    ++position;
+void enter_ids(JsonScanner& scanner, std::string_view field) {
+  if (!scanner.enter_array()) {
+    scanner.refuse(field, "is " + scanner.describe_value() + ", expected an array of integers");
   }
-  for (; value != 0 && position < before_point; ++position) {
-    if (__builtin_mul_overflow(value, std::int64_t{10}, &value)) {
-      return false;
-    }
-  }
-  result = value;
-  return true;
 }
 
 }  // namespace
@@ -147,15 +125,54 @@ std::int64_t read_time_ns(JsonScanner& scanner, std::string_view field, int digi
   return time_ns;
 }
 
+std::int64_t read_signed(JsonScanner& scanner, std::string_view field) {
+  return static_cast<std::int64_t>(
+      read_signed_integer(scanner, {.name = field, .min = 0, .max = kInt64Max}));
+}
+
+std::string_view read_name(JsonScanner& scanner, std::string_view field) {
+  std::string_view text;
+  if (scanner.text(text)) {
+    return text;
+  }
+  JsonNumber number;
+  if (!scanner.number(number) || !number.integral) {
+    scanner.refuse(field, "is neither a string nor an integer, expected a name");
+  }
+  return number.text;
+}
+
 void read_ids(JsonScanner& scanner, std::string_view field, std::vector<std::uint64_t>& ids) {
   ids.clear();
-  if (!scanner.enter_array()) {
-    scanner.refuse(field, "is " + scanner.describe_value() + ", expected an array of integers");
-  }
+  enter_ids(scanner, field);
   for (bool first = true; scanner.next_element(first); first = false) {
     ids.push_back(
         read_integer(scanner, {.name = field, .min = 0, .max = kUint64Max, .index = ids.size()}));
   }
+}
+
+void read_signed_ids(JsonScanner& scanner,
+                     std::string_view field,
+                     std::vector<std::uint64_t>& ids) {
+  ids.clear();
+  enter_ids(scanner, field);
+  for (bool first = true; scanner.next_element(first); first = false) {
+    ids.push_back(read_signed_integer(
+        scanner, {.name = field, .min = 0, .max = kUint64Max, .index = ids.size()}));
+  }
+}
+
+std::int64_t add_times(const JsonScanner& scanner,
+                       std::string_view field,
+                       std::int64_t a,
+                       std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    scanner.refuse(field, "leads past the largest time (" + std::to_string(b) + " ns after " +
+                              std::to_string(a) + " ns), expected a time of at most " +
+                              std::to_string(kInt64Max) + " ns");
+  }
+  return sum;
 }
 
 void check_id_count(const JsonScanner& scanner,
@@ -163,11 +180,13 @@ void check_id_count(const JsonScanner& scanner,
                     std::string_view length_field,
                     std::size_t ids,
                     std::int64_t input_tokens,
-                    std::int64_t block_size) {
-  const std::int64_t expected = blocks_of(input_tokens, block_size);
+                    std::int64_t block_size,
+                    bool tail_has_id) {
+  const std::int64_t expected = ids_of(input_tokens, block_size, tail_has_id);
   if (static_cast<std::int64_t>(ids) != expected) {
     scanner.refuse(ids_field, "has " + std::to_string(ids) + " ids, expected " +
-                                  std::to_string(expected) + " = ceil(" +
+                                  std::to_string(expected) +
+                                  (tail_has_id ? " = ceil(" : " = floor(") +
                                   std::string(length_field) + " " + std::to_string(input_tokens) +
                                   " / " + std::to_string(block_size) + " tokens a block)");
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "octavo/sim/input_error.h"
+#include "session_hits.h"
 
 namespace octavo::sim {
 namespace {
@@ -62,6 +63,7 @@ class Counter {
     stats_.name = reader.name();
     stats_.format = reader.format();
     stats_.block_size = reader.block_size();
+    stats_.traits = reader.traits();
     stats_.first_arrival_ns = std::numeric_limits<std::int64_t>::max();
   }
 
@@ -71,14 +73,20 @@ class Counter {
     output_tokens_.add(request.output_tokens, reader_, "output tokens");
     blocks_.add(static_cast<std::int64_t>(request.block_ids.size()), reader_, "block ids");
     add_arrival(request);
-    add_hits(request);
-    add_ids(request);
+    add_extras(request);
+    if (stats_.traits.prefix_ids) {
+      session_hits_.add(request);
+      add_hits(request);
+      add_ids(request);
+    }
   }
 
   TraceStats finish() {
     stats_.input_tokens = input_tokens_.finish();
     stats_.output_tokens = output_tokens_.finish();
     stats_.blocks = blocks_.finish();
+    stats_.session_hits = session_hits_.finish();
+    stats_.skipped = reader_.skipped();
     stats_.sessions = static_cast<std::int64_t>(sessions_.size());
     stats_.distinct_arrivals = static_cast<std::int64_t>(arrivals_.size());
     stats_.distinct_blocks = static_cast<std::int64_t>(seen_.size());
@@ -104,6 +112,22 @@ class Counter {
     arrivals_.insert(arrival_ns);
     if (request.session) {
       sessions_.insert(*request.session);
+    }
+  }
+
+  void add_extras(const TraceRequest& request) {
+    stats_.sub_requests += request.parent_session ? 1 : 0;
+    stats_.delayed_requests += request.delay_ns ? 1 : 0;
+    stats_.empty_outputs += stats_.traits.outputs && request.output_tokens == 0 ? 1 : 0;
+    if (__builtin_add_overflow(stats_.media, request.media, &stats_.media)) {
+      throw InputError(reader_.name(), reader_.line(), "media",
+                       "the sum over the trace exceeds 64 bits (at " +
+                           std::to_string(request.media) + "), expected a smaller one");
+    }
+    if (request.cached_tokens) {
+      ++stats_.recorded_requests;
+      stats_.recorded_tokens.hits += std::min(*request.cached_tokens, request.input_tokens);
+      stats_.recorded_tokens.total += request.input_tokens;
     }
   }
 
@@ -136,8 +160,10 @@ class Counter {
     ideal.tokens.total += tokens;
     ideal.servable_tokens.hits += std::min(full_hits, (tokens - 1) / block_size) * block_size;
     ideal.servable_tokens.total += tokens;
-    ideal.whole_requests += hits == blocks ? 1 : 0;
-    ideal.mean_request_blocks += static_cast<double>(hits) / static_cast<double>(blocks);
+    ideal.whole_requests += hit_tokens == tokens ? 1 : 0;
+    if (blocks > 0) {
+      ideal.mean_request_blocks += static_cast<double>(hits) / static_cast<double>(blocks);
+    }
     ideal.mean_request_tokens += static_cast<double>(hit_tokens) / static_cast<double>(tokens);
   }
 
@@ -172,6 +198,7 @@ class Counter {
   Column input_tokens_;
   Column output_tokens_;
   Column blocks_;
+  SessionHitCounter session_hits_;
   std::int64_t previous_arrival_ns_ = 0;
   // Never iterated, looked up by key: hundreds of thousands of ids, one at a time.
   std::unordered_map<std::uint64_t, Seen> seen_;

@@ -42,12 +42,13 @@ struct GenOptions {
 class WatchedReader final : public sim::TraceReader {
  public:
   WatchedReader(sim::TraceReader& reader, const Context& context, std::int64_t total)
-      : TraceReader(reader.name(), reader.format(), reader.block_size()),
+      : TraceReader(reader.name(), reader.format(), reader.block_size(), reader.traits()),
         reader_(reader),
         progress_(context, "trace info", "requests"),
         total_(total) {}
 
   std::int64_t line() const noexcept override { return reader_.line(); }
+  std::int64_t skipped() const noexcept override { return reader_.skipped(); }
 
  private:
   bool read(sim::TraceRequest& request) override {
@@ -72,12 +73,11 @@ std::string yes_no(bool value) {
   return value ? "yes" : "no";
 }
 
-void print_counts(const sim::TraceStats& stats, std::ostream& out) {
-  using Align = Table::Align;
-  Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
-  table.add_row({"requests", grouped(stats.requests)});
-  table.add_row({"sessions", stats.sessions == 0 ? "-" : grouped(stats.sessions),
-                 stats.sessions == 0 ? "the trace names none" : ""});
+void add_arrivals(const sim::TraceStats& stats, Table& table) {
+  if (!stats.traits.arrivals) {
+    table.add_row({"duration", "-", "the trace has no times"});
+    return;
+  }
   table.add_row({"duration", seconds(stats.duration_ns()),
                  "s, from " + seconds(stats.first_arrival_ns) + " s to " +
                      seconds(stats.last_arrival_ns) + " s"});
@@ -86,9 +86,17 @@ void print_counts(const sim::TraceStats& stats, std::ostream& out) {
                  stats.sorted() ? ""
                                 : grouped(stats.unsorted_requests) +
                                       " requests arrive before the one on the line above"});
-  table.add_gap();
+}
+
+void add_blocks(const sim::TraceStats& stats, Table& table) {
+  if (!stats.traits.prefix_ids) {
+    table.add_row({"block ids", "-", "the trace does not say what prompts share"});
+    return;
+  }
   table.add_row({"block ids", grouped(stats.blocks.sum),
-                 "of " + grouped(stats.block_size) + " tokens, partial tails included"});
+                 "of " + grouped(stats.block_size) +
+                     (stats.traits.tail_has_id ? " tokens, partial tails included"
+                                               : " tokens, whole blocks only")});
   table.add_row({"distinct", grouped(stats.distinct_blocks),
                  "the largest is " + grouped(stats.max_block_id)});
   table.add_row({"used once", grouped(stats.blocks_used_once)});
@@ -98,6 +106,32 @@ void print_counts(const sim::TraceStats& stats, std::ostream& out) {
                      : grouped(stats.unchained_blocks) +
                            " ids occur at two positions or behind two ids: they name contents, not "
                            "prefixes, and the hits below are too high"});
+}
+
+// What only some traces have.
+void add_extras(const sim::TraceStats& stats, Table& table) {
+  const auto add = [&](const char* name, std::int64_t count, const char* what) {
+    if (count != 0) {
+      table.add_row({name, grouped(count), what});
+    }
+  };
+  add("skipped records", stats.skipped, "are no requests");
+  add("requests of sub-agents", stats.sub_requests, "");
+  add("delayed requests", stats.delayed_requests, "wait for the end of others");
+  add("empty outputs", stats.empty_outputs, "requests of which nothing was generated");
+  add("media", stats.media, "images and the like in prompts");
+}
+
+void print_counts(const sim::TraceStats& stats, std::ostream& out) {
+  using Align = Table::Align;
+  Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
+  table.add_row({"requests", grouped(stats.requests)});
+  table.add_row({"sessions", stats.sessions == 0 ? "-" : grouped(stats.sessions),
+                 stats.sessions == 0 ? "the trace names none" : ""});
+  add_arrivals(stats, table);
+  add_extras(stats, table);
+  table.add_gap();
+  add_blocks(stats, table);
   out << table;
 }
 
@@ -116,12 +150,34 @@ void print_lengths(const sim::TraceStats& stats, std::ostream& out) {
                    grouped(summary.max)});
   };
   add("input tokens", stats.input_tokens);
-  add("output tokens", stats.output_tokens);
-  add("block ids", stats.blocks);
+  if (stats.traits.outputs) {
+    add("output tokens", stats.output_tokens);
+  }
+  if (stats.traits.prefix_ids) {
+    add("block ids", stats.blocks);
+  }
   out << table;
 }
 
+void print_session_hits(const sim::SessionHits& hits, std::ostream& out) {
+  Table table({{"ideal hits of each session alone", Table::Align::Left},
+               {"sessions"},
+               {"mean"},
+               {"min"},
+               {"p25"},
+               {"p50"},
+               {"p75"},
+               {"max"}});
+  table.add_row({"blocks", grouped(hits.sessions), fixed(hits.mean, 5), fixed(hits.min, 5),
+                 fixed(hits.p25, 5), fixed(hits.p50, 5), fixed(hits.p75, 5), fixed(hits.max, 5)});
+  out << '\n' << table;
+}
+
 void print_hits(const sim::TraceStats& stats, std::ostream& out) {
+  if (!stats.traits.prefix_ids) {
+    out << "ideal hits: not known, since the trace does not say what prompts share\n";
+    return;
+  }
   const sim::IdealHits& ideal = stats.ideal;
   Table table({{"ideal hits (nothing is ever evicted)", Table::Align::Left},
                {"hits"},
@@ -132,17 +188,25 @@ void print_hits(const sim::TraceStats& stats, std::ostream& out) {
     return std::vector<std::string>{name, grouped(count.hits), grouped(count.total),
                                     fixed(count.rate(), 5)};
   };
-  std::vector<std::string> cells = row("blocks, partial tails included", ideal.blocks);
+  const bool tails = stats.traits.tail_has_id;
+  std::vector<std::string> cells =
+      row(tails ? "blocks, partial tails included" : "blocks", ideal.blocks);
   cells.push_back(fixed(ideal.mean_request_blocks, 5));
   table.add_row(cells);
   table.add_row(row("whole blocks", ideal.full_blocks));
-  cells = row("tokens, partial tails included", ideal.tokens);
+  cells = row(tails ? "tokens, partial tails included" : "tokens", ideal.tokens);
   cells.push_back(fixed(ideal.mean_request_tokens, 5));
   table.add_row(cells);
   table.add_row(row("tokens of whole blocks, never a whole prompt", ideal.servable_tokens));
   table.add_row(row("requests with every block hit",
                     {.hits = ideal.whole_requests, .total = stats.requests}));
+  if (stats.recorded_requests > 0) {
+    table.add_row(row("tokens, as the recorded engine counted", stats.recorded_tokens));
+  }
   out << table;
+  if (stats.session_hits.sessions > 0) {
+    print_session_hits(stats.session_hits, out);
+  }
 }
 
 int run_info(const InfoOptions& options, Context& context) {
@@ -158,8 +222,12 @@ int run_info(const InfoOptions& options, Context& context) {
     context.out << sim::to_json(stats) << '\n';
     return kExitOk;
   }
-  context.out << stats.name << ": " << sim::to_string(stats.format) << " trace, "
-              << grouped(stats.block_size) << " tokens a block\n\n";
+  context.out << stats.name << ": " << sim::to_string(stats.format) << " trace, ";
+  if (stats.traits.prefix_ids) {
+    context.out << grouped(stats.block_size) << " tokens a block\n\n";
+  } else {
+    context.out << "lengths" << (stats.traits.arrivals ? " and times" : "") << " only\n\n";
+  }
   print_counts(stats, context.out);
   context.out << '\n';
   print_lengths(stats, context.out);
@@ -200,11 +268,16 @@ void register_info(CLI::App& trace, Context& context) {
   info->footer(
       "Example:\n"
       "  octavo trace info traces/chat.jsonl");
-  info->add_option("FILE", options->file, "the trace; - reads standard input")->required();
-  info->add_option("--format", options->format, "auto, mooncake or octavo (default: auto)")
-      ->check(one_of({"auto", "mooncake", "octavo"}));
+  info->add_option("FILE", options->file,
+                   "the trace, .gz and .zst too; - reads standard input; a folder of WEKA sessions")
+      ->required();
+  info->add_option("--format", options->format,
+                   "auto, mooncake, dynamo, aiperf, bailian, azure, burstgpt, vidur, splitwise, "
+                   "weka, dynamo-trace, llmservingsim, tair or octavo (default: auto)")
+      ->check(one_of(sim::trace_format_names()));
   info->add_option("--trace-block", options->trace_block,
-                   "tokens an id stands for (default: 512 for Mooncake, the header's for Octavo)")
+                   "tokens an id stands for (default: the file's, else 512 for mooncake, dynamo "
+                   "and aiperf, 16 for bailian, llmservingsim and tair)")
       ->check(integer_range(1, sim::kTraceBlockMax));
   info->add_option("--limit", options->limit, "look at the first so many requests only")
       ->check(integer_range(1, kInt64Max));

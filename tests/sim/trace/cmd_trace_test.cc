@@ -45,6 +45,7 @@ TEST(TraceInfo, PrintsTables) {
           "duration                0.500  s, from 1.000 s to 1.500 s\n"
           "distinct arrival times      2\n"
           "sorted by arrival          no  1 requests arrive before the one on the line above\n"
+          "empty outputs               1  requests of which nothing was generated\n"
           "\n"
           "block ids                   6  of 10 tokens, partial tails included\n"
           "distinct                    3  the largest is 3\n"
@@ -96,8 +97,54 @@ TEST(TraceInfo, ReportsBadFilesOnOneLine) {
   EXPECT_EQ(result.err, "octavo trace info: " + file.path() +
                             ":4: time_ns: is negative (-1), expected an integer in [0, "
                             "9223372036854775807]\n");
-  for (const char* path : {"/no/such/file", "/tmp"}) {
+  const sim::TempFolder folder({});
+  for (const std::string& path : {std::string("/no/such/file"), folder.path()}) {
     EXPECT_EQ(run({"trace", "info", path}).status, kExitBadInput);
+  }
+}
+
+TEST(TraceInfo, SaysWhatATraceOfLengthsDoesNotKnow) {
+  const sim::TempFile file("num_prefill_tokens,num_decode_tokens\n10,2\n30,4\n");
+  EXPECT_EQ(run({"trace", "info", file.path()}).out,
+            file.path() +
+                ": vidur trace, lengths only\n"
+                "\n"
+                "requests  2\n"
+                "sessions  -  the trace names none\n"
+                "duration  -  the trace has no times\n"
+                "\n"
+                "block ids  -  the trace does not say what prompts share\n"
+                "\n"
+                "per request    sum   mean  p50  p90  p99  min  max\n"
+                "input tokens    40  20.00   10   30   30   10   30\n"
+                "output tokens    6   3.00    2    4    4    2    4\n"
+                "\n"
+                "ideal hits: not known, since the trace does not say what prompts share\n");
+  const auto json = nlohmann::json::parse(run({"trace", "info", "--json", file.path()}).out);
+  EXPECT_EQ(json["input_tokens"]["sum"], 40);
+  EXPECT_EQ(json["traits"]["prefix_ids"], false);
+  for (const char* unknown : {"ideal", "blocks", "block_size", "first_arrival_ns", "sorted"}) {
+    EXPECT_TRUE(json.at(unknown).is_null()) << unknown;
+  }
+}
+
+TEST(TraceInfo, ShowsSessionsAloneAndWhatTheEngineRecorded) {
+  const sim::TempFile file(
+      "{\"octavo_trace\":1,\"block_size\":10}\n"
+      "{\"time_ns\":0,\"input_tokens\":20,\"output_tokens\":1,\"session\":1,\"block_ids\":[1,2]}\n"
+      "{\"time_ns\":1,\"input_tokens\":20,\"output_tokens\":1,\"session\":1,\"delay_ns\":5,"
+      "\"cached_tokens\":15,\"media\":2,\"block_ids\":[1,2]}\n"
+      "{\"time_ns\":2,\"input_tokens\":20,\"output_tokens\":1,\"session\":2,\"parent_session\":1,"
+      "\"block_ids\":[1,2]}\n");
+  const std::string out = run({"trace", "info", file.path()}).out;
+  for (const char* row :
+       {"requests of sub-agents      1\n",
+        "delayed requests            1  wait for the end of others\n",
+        "media                       2  images and the like in prompts\n",
+        "tokens, as the recorded engine counted          15  20  0.75000\n",
+        "blocks                                    1  0.50000  0.50000  0.50000  0.50000  0.50000  "
+        "0.50000\n"}) {
+    EXPECT_NE(out.find(row), std::string::npos) << row << out;
   }
 }
 

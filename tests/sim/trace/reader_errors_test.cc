@@ -36,25 +36,32 @@ const std::string kMilliseconds = "expected a number in [0, 9223372036854]";
 TEST(TraceErrors, RefuseWhatIsNoFileOfRequests) {
   EXPECT_EQ(input_error_of([] { open_trace("/no/such/trace.jsonl"); }),
             "/no/such/trace.jsonl: cannot be opened: No such file or directory");
-  EXPECT_EQ(input_error_of([] { open_trace("/tmp"); }),
-            "/tmp: is a directory, expected a trace file");
+  const TempFolder folder({{"notes.txt", "x"}});
+  EXPECT_EQ(
+      input_error_of([&] { open_trace(folder.path()); }),
+      folder.path() + ": is a directory without *.json, expected a trace file or WEKA sessions");
+  EXPECT_EQ(input_error_of([&] { open_trace(folder.path(), {.format = TraceFormat::Azure}); }),
+            folder.path() + ": is a directory, expected a trace file");
   EXPECT_EQ(refusal(""), ": is empty, expected a trace");
   EXPECT_EQ(refusal("\n  \r\n\t\n"), ": is empty, expected a trace");
-  EXPECT_EQ(refusal("\x1f\x8b\x08 and so on"),
-            ": is compressed, expected JSON lines: decompress it first");
   EXPECT_EQ(refusal(kHeader), ":1: only a header, expected requests behind it");
 }
 
 TEST(TraceErrors, RefuseAnUnknownFormat) {
-  EXPECT_EQ(refusal(R"({"arrival":1})"),
-            ":1: no format is known that starts with such an object, expected the header of an "
-            "Octavo trace or a Mooncake request");
-  EXPECT_EQ(refusal(R"({"chat_id":1,"timestamp":0.5,"input_length":3,"hash_ids":[1]})"),
-            ":1: chat_id: belongs to a Qwen-Bailian trace, expected a Mooncake or Octavo trace");
-  EXPECT_EQ(refusal("TIMESTAMP,ContextTokens,GeneratedTokens\n"),
-            ":1: not JSON: 'TIMESTAMP,ContextTokens,GeneratedTokens' at column 1, expected '{' for "
-            "a JSON object");
-  EXPECT_EQ(refusal("[1,2]"), ":1: not JSON: '[1,2]' at column 1, expected '{' for a JSON object");
+  EXPECT_EQ(
+      refusal(R"({"arrival":1})"),
+      ":1: no format is known that starts with such an object, expected a trace of one of the "
+      "formats that --format names");
+  EXPECT_EQ(refusal("timestamp;tokens\n"),
+            ":1: no format is known that starts like this ('timestamp;tokens'), expected a JSON "
+            "object or the header of a CSV trace");
+  EXPECT_EQ(
+      refusal(R"({"timestamp":1,"input":"a","output":"b","session_id":"c"})"),
+      ":1: input: is text, as in LMCache's agent traces, expected numbers of tokens: only the "
+      "tokenizer of its model could count them");
+  EXPECT_EQ(refusal("[1,2]"),
+            ":1: no format is known that starts like this ('[1,2]'), expected a JSON object or the "
+            "header of a CSV trace");
 }
 
 TEST(TraceErrors, FollowTheFormatAskedFor) {

@@ -182,9 +182,13 @@ TEST(TraceReader, CountsBlankLinesInItsLineNumbers) {
 }
 
 TEST(TraceFormat, NamesAndParsesBack) {
-  for (const TraceFormat format : {TraceFormat::Auto, TraceFormat::Mooncake, TraceFormat::Octavo}) {
-    EXPECT_EQ(parse_trace_format(to_string(format)), format);
+  const std::vector<std::string> names = trace_format_names();
+  EXPECT_EQ(names.size(), 14U);
+  EXPECT_EQ(names.front(), "auto");
+  for (const std::string& name : names) {
+    EXPECT_EQ(to_string(parse_trace_format(name)), name);
   }
+  EXPECT_EQ(to_string(TraceFormat::DynamoTrace), "dynamo-trace");
   EXPECT_THROW(parse_trace_format("Mooncake"), Error);
 }
 

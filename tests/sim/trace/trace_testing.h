@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "octavo/sim/input_error.h"
@@ -30,6 +33,32 @@ class TempFile {
   ~TempFile() { std::remove(path_.c_str()); }
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// A folder that holds these files, names and contents, while the object lives.
+class TempFolder {
+ public:
+  explicit TempFolder(const std::vector<std::pair<std::string, std::string>>& files) {
+    static int count = 0;
+    path_ = testing::TempDir() + "octavo_folder_" + std::to_string(getpid()) + "_" +
+            std::to_string(count++);
+    std::filesystem::create_directory(path_);
+    for (const auto& [name, content] : files) {
+      std::ofstream(path_ + "/" + name, std::ios::binary) << content;
+    }
+  }
+
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
 
   const std::string& path() const { return path_; }
 

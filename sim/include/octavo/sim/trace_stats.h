@@ -1,6 +1,7 @@
 // The figures of a trace: how much there is of what, and how much of it a cache could serve at all.
 //
-// Counting takes memory for each distinct id and eight bytes a request for each percentile.
+// Counting takes memory for each distinct id (in a trace with sessions, for each one of each
+// session besides) and eight bytes a request for each percentile.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +52,32 @@ struct IdealHits {
   double mean_request_tokens = 0;  ///< Mean over the requests of their own rate of `tokens`.
 };
 
+/// How much of each session a cache of its own would serve that never evicts: the rate of
+/// `IdealHits::blocks` of each one. Sub-agents are left out: their requests neither count nor leave
+/// anything in the cache.
+struct SessionHits {
+  std::int64_t sessions = 0;  ///< Those with ids; the figures below are over them.
+  double mean = 0;
+  double min = 0;
+  double p25 = 0;
+  double p50 = 0;
+  double p75 = 0;
+  double max = 0;
+};
+
 struct TraceStats {
   std::string name;
   TraceFormat format = TraceFormat::Auto;
   std::int64_t block_size = 0;
+  TraceTraits traits;  ///< What is not known is 0 below: lengths of outputs, arrivals, all of ids.
 
   std::int64_t requests = 0;
+  std::int64_t skipped = 0;           ///< Records that are no requests, see TraceReader::skipped.
   std::int64_t sessions = 0;          ///< Distinct session ids; 0 when the trace has none.
+  std::int64_t sub_requests = 0;      ///< Requests of sub-agents: those with a parent session.
+  std::int64_t delayed_requests = 0;  ///< Requests that wait for the end of others.
+  std::int64_t empty_outputs = 0;     ///< Requests of which nothing was generated.
+  std::int64_t media = 0;             ///< Images and the like, all requests together.
   std::int64_t first_arrival_ns = 0;  ///< The least arrival, whichever line it stands on.
   std::int64_t last_arrival_ns = 0;   ///< The greatest.
   std::int64_t distinct_arrivals = 0;
@@ -77,6 +97,12 @@ struct TraceStats {
   std::int64_t unchained_blocks = 0;
 
   IdealHits ideal;
+  SessionHits session_hits;
+
+  /// What the recorded engine served from its cache, of the prompt tokens of those requests that
+  /// say so.
+  HitCount recorded_tokens;
+  std::int64_t recorded_requests = 0;  ///< How many say so.
 
   bool sorted() const noexcept { return unsorted_requests == 0; }
   bool prefix_chained() const noexcept { return unchained_blocks == 0; }
