@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 
-enum Field : unsigned { kTime, kInputTokens, kOutputTokens, kBlockIds, kSession };
+enum Field : unsigned { kTime, kInputTokens, kOutputTokens, kBlockIds, kSession, kDelay };
 enum HeaderField : unsigned { kMark, kBlockSize };
 
 class OctavoReader final : public TraceReader {
@@ -35,6 +35,7 @@ class OctavoReader final : public TraceReader {
     }
     any_ = true;
     request.session.reset();
+    request.delay_ns.reset();
     SeenFields seen;
     scanner_.start(line, lines_.line());
     for (std::string_view key; scanner_.next_key(key);) {
@@ -65,6 +66,9 @@ class OctavoReader final : public TraceReader {
     } else if (key == "session") {
       seen.add(scanner_, kSession, key);
       request.session = read_id(scanner_, "session");
+    } else if (key == "delay_ns") {
+      seen.add(scanner_, kDelay, key);
+      request.delay_ns = read_count(scanner_, "delay_ns", 0);
     } else if (key == "octavo_trace") {
       scanner_.refuse(key,
                       "a second header, expected a request (files cannot be joined end to end)");

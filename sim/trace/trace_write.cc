@@ -46,6 +46,9 @@ void TraceWriter::write(const TraceRequest& request) {
   if (request.output_tokens < 0) {
     refuse("output_tokens " + std::to_string(request.output_tokens) + " is negative");
   }
+  if (request.delay_ns && *request.delay_ns < 0) {
+    refuse("delay_ns " + std::to_string(*request.delay_ns) + " is negative");
+  }
   const std::int64_t blocks = blocks_of(request.input_tokens, block_size_);
   if (static_cast<std::int64_t>(request.block_ids.size()) != blocks) {
     refuse("block_ids has " + std::to_string(request.block_ids.size()) + " ids, input_tokens " +
@@ -60,6 +63,10 @@ void TraceWriter::write(const TraceRequest& request) {
   if (request.session) {
     line_ += R"(,"session":)";
     append_number(line_, *request.session);
+  }
+  if (request.delay_ns) {
+    line_ += R"(,"delay_ns":)";
+    append_number(line_, *request.delay_ns);
   }
   line_ += R"(,"block_ids":[)";
   const char* separator = "";
