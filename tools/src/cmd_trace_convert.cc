@@ -101,16 +101,7 @@ void register_trace_convert(CLI::App& trace, Context& context) {
       ->capture_default_str()
       ->type_name("NAME");
   command->add_option("--format", options->format, "of IN, as for trace info")
-      ->check(CLI::Validator(
-          [](std::string& name) {
-            try {
-              sim::parse_trace_format(name);
-            } catch (const Error& error) {
-              return std::string(error.what());
-            }
-            return std::string();
-          },
-          ""))
+      ->check(taken_by([](std::string_view name) { sim::parse_trace_format(name); }))
       ->capture_default_str()
       ->type_name("NAME");
   command->add_option("--trace-block", options->trace_block, "tokens an id of IN stands for")
