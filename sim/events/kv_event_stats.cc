@@ -17,11 +17,14 @@ class Counter {
     for (KvEventBatch batch; log_.next(batch);) {
       count(batch);
     }
-    stats_.cached_blocks = static_cast<std::int64_t>(cached_.size());
+    stats_.cached_blocks = cached();
     return std::move(stats_);
   }
 
  private:
+  // Never iterated, only looked up.
+  using Names = std::unordered_set<std::string>;
+
   void count(const KvEventBatch& batch) {
     stats_.first_time_s = stats_.batches == 0 ? batch.time_s : stats_.first_time_s;
     stats_.last_time_s = batch.time_s;
@@ -36,18 +39,18 @@ class Counter {
           std::to_string(rank) + '/' + event.medium + '/' + std::to_string(event.group) + '/';
       switch (event.kind) {
         case KvEventKind::BlockStored:
-          count_stored(event, space);
+          count_stored(event, cached_[rank], space);
           break;
         case KvEventKind::BlockRemoved:
           ++stats_.removed_events;
           for (const KvBlockName& name : event.block_hashes) {
             ++stats_.removed_blocks;
-            stats_.removed_unknown += cached_.erase(space + name) == 0 ? 1 : 0;
+            stats_.removed_unknown += cached_[rank].erase(space + name) == 0 ? 1 : 0;
           }
           break;
         case KvEventKind::AllBlocksCleared:
           ++stats_.cleared_events;
-          clear(rank);
+          cached_[rank].clear();
           break;
       }
     }
@@ -65,10 +68,10 @@ class Counter {
     sequences_[rank] = sequence;
   }
 
-  void count_stored(const KvEvent& event, const std::string& space) {
+  void count_stored(const KvEvent& event, Names& names, const std::string& space) {
     ++stats_.stored_events;
     stats_.without_tokens += event.token_ids.empty() ? 1 : 0;
-    if (event.parent_block_hash && cached_.count(space + *event.parent_block_hash) == 0) {
+    if (event.parent_block_hash && names.count(space + *event.parent_block_hash) == 0) {
       ++stats_.unknown_parents;
     }
     const auto blocks = static_cast<std::int64_t>(event.block_hashes.size());
@@ -77,22 +80,22 @@ class Counter {
     stats_.groups[event.group] += blocks;
     stats_.block_sizes[event.block_size] += blocks;
     for (const KvBlockName& name : event.block_hashes) {
-      stats_.stored_twice += cached_.insert(space + name).second ? 0 : 1;
+      stats_.stored_twice += names.insert(space + name).second ? 0 : 1;
     }
-    stats_.cached_blocks_max =
-        std::max(stats_.cached_blocks_max, static_cast<std::int64_t>(cached_.size()));
+    stats_.cached_blocks_max = std::max(stats_.cached_blocks_max, cached());
   }
 
-  // A clearing is rare, and of one rank's pool.
-  void clear(std::int64_t rank) {
-    const std::string prefix = std::to_string(rank) + '/';
-    std::erase_if(cached_, [&](const std::string& key) { return key.starts_with(prefix); });
+  std::int64_t cached() const {
+    std::size_t sum = 0;
+    for (const auto& [rank, names] : cached_) {
+      sum += names.size();
+    }
+    return static_cast<std::int64_t>(sum);
   }
 
   KvEventReader& log_;
   KvEventStats stats_;
-  // Never iterated but to erase a rank's blocks, where the order decides nothing.
-  std::unordered_set<std::string> cached_;
+  std::map<std::int64_t, Names> cached_;             // By rank; medium, group and name.
   std::map<std::int64_t, std::uint64_t> sequences_;  // The last one, by rank.
 };
 

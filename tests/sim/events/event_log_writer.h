@@ -46,7 +46,9 @@ class Pack {
   Pack& array(std::size_t count) {
     return count < 16 ? byte(0x90 | count) : byte(0xdc).big(count, 2);
   }
-  Pack& map(std::size_t count) { return count < 16 ? byte(0x80 | count) : byte(0xde).big(count, 2); }
+  Pack& map(std::size_t count) {
+    return count < 16 ? byte(0x80 | count) : byte(0xde).big(count, 2);
+  }
   Pack& raw(std::string_view bytes) {
     out_ += bytes;
     return *this;
