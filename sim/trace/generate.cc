@@ -14,6 +14,17 @@ constexpr std::int64_t kBlockMax = 65536;
 constexpr std::int64_t kPoolMin = 8;
 constexpr std::int64_t kPoolMax = 65536;
 
+constexpr std::pair<WorkloadKind, std::string_view> kNames[] = {
+    {WorkloadKind::Chat, "chat"},
+    {WorkloadKind::Agent, "agent"},
+    {WorkloadKind::Adversarial, "adversarial"},
+    {WorkloadKind::Synthetic, "synthetic"},
+    {WorkloadKind::Sessions, "sessions"},
+    {WorkloadKind::Tools, "tools"},
+    {WorkloadKind::Media, "media"},
+    {WorkloadKind::Mix, "mix"},
+};
+
 void check(const char* argument, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value < min || value > max) {
     throw Error(ErrorCode::InvalidArgument,
@@ -30,9 +41,15 @@ std::unique_ptr<Generator> make_generator(const WorkloadOptions& options) {
     case WorkloadKind::Agent:
       return make_agent(options.seed, block_size);
     case WorkloadKind::Adversarial:
+      return make_adversarial(options.seed, block_size, options.pool_blocks);
+    case WorkloadKind::Synthetic:
+    case WorkloadKind::Sessions:
+    case WorkloadKind::Tools:
+    case WorkloadKind::Media:
+    case WorkloadKind::Mix:
       break;
   }
-  return make_adversarial(options.seed, block_size, options.pool_blocks);
+  return make_sessions(options.seed, block_size, options.sessions);
 }
 
 class WorkloadReader final : public TraceReader {
@@ -51,6 +68,7 @@ class WorkloadReader final : public TraceReader {
       return false;
     }
     --left_;
+    request.delay_ns.reset();
     generator_->next(request);
     return true;
   }
@@ -62,26 +80,25 @@ class WorkloadReader final : public TraceReader {
 }  // namespace
 
 std::string_view to_string(WorkloadKind kind) noexcept {
-  switch (kind) {
-    case WorkloadKind::Chat:
-      return "chat";
-    case WorkloadKind::Agent:
-      return "agent";
-    case WorkloadKind::Adversarial:
-      return "adversarial";
+  for (const auto& [named, name] : kNames) {
+    if (kind == named) {
+      return name;
+    }
   }
   return "unknown";
 }
 
 WorkloadKind parse_workload_kind(std::string_view name) {
-  for (const WorkloadKind kind :
-       {WorkloadKind::Chat, WorkloadKind::Agent, WorkloadKind::Adversarial}) {
-    if (name == to_string(kind)) {
+  std::string all;
+  for (const auto& [kind, known] : kNames) {
+    if (name == known) {
       return kind;
     }
+    all += all.empty() ? "" : ", ";
+    all += known;
   }
-  throw Error(ErrorCode::InvalidArgument, "parse_workload_kind: \"" + std::string(name) +
-                                              "\" is none of chat, agent, adversarial");
+  throw Error(ErrorCode::InvalidArgument,
+              "parse_workload_kind: \"" + std::string(name) + "\" is none of " + all);
 }
 
 std::int64_t workload_block_size(const WorkloadOptions& options) noexcept {
@@ -93,16 +110,18 @@ std::int64_t workload_block_size(const WorkloadOptions& options) noexcept {
       return 64;
     case WorkloadKind::Agent:
       return 512;
-    case WorkloadKind::Adversarial:
-      break;
+    default:
+      return 16;
   }
-  return 16;
 }
 
 std::unique_ptr<TraceReader> make_workload(const WorkloadOptions& options) {
   check("requests", options.requests, 1, kRequestsMax);
   check("block_size", options.block_size, 0, kBlockMax);
   check("pool_blocks", options.pool_blocks, kPoolMin, kPoolMax);
+  if (is_of_sessions(options.kind)) {
+    check(options.sessions);
+  }
   return std::make_unique<WorkloadReader>(options);
 }
 
@@ -114,6 +133,10 @@ void write_workload(const WorkloadOptions& options, std::ostream& out) {
                                {"requests", std::to_string(options.requests)}}};
   if (options.kind == WorkloadKind::Adversarial) {
     header.notes.emplace_back("pool_blocks", std::to_string(options.pool_blocks));
+  }
+  if (is_of_sessions(options.kind)) {
+    const auto notes = notes_of(options.sessions);
+    header.notes.insert(header.notes.end(), notes.begin(), notes.end());
   }
   TraceWriter writer(out, header);
   for (TraceRequest request; workload->next(request);) {

@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "octavo/sim/trace_generate.h"
 
@@ -27,5 +30,17 @@ std::unique_ptr<Generator> make_agent(std::uint64_t seed, std::int64_t block_siz
 std::unique_ptr<Generator> make_adversarial(std::uint64_t seed,
                                             std::int64_t block_size,
                                             std::int64_t pool_blocks);
+std::unique_ptr<Generator> make_sessions(std::uint64_t seed,
+                                         std::int64_t block_size,
+                                         const SessionOptions& options);
+
+/// Whether the kind is made of SessionOptions.
+bool is_of_sessions(WorkloadKind kind) noexcept;
+
+/// Raises InvalidArgument for an option outside its range.
+void check(const SessionOptions& options);
+
+/// The options as notes in the header of a trace.
+std::vector<std::pair<std::string, std::string>> notes_of(const SessionOptions& options);
 
 }  // namespace octavo::sim

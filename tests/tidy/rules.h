@@ -10,6 +10,11 @@ namespace octavo::tidy {
 /// and no unordered container in core and sim without a comment "never iterated" above it.
 Findings check_banned_names(const Tree& tree);
 
+/// In core and sim, nobody walks an unordered container that the file, or a header of its folder
+/// that it includes, declares by name: no range-for over it, no begin(), no erase_if. (Where its
+/// order reaches anything, results differ between standard libraries.)
+Findings check_unordered_walks(const Tree& tree);
+
 /// Lines of at most 100 columns (but in Markdown and in data), files of at most 500 lines (sources
 /// and CMake files), no tabs (but in Makefiles), no blanks at the end of a line, no carriage
 /// returns, a line feed at the end.

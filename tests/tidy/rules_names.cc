@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -7,7 +8,11 @@
 namespace octavo::tidy {
 namespace {
 
-enum class Where { Everywhere, Product, Decisions, Core };  // Product: all but tests
+// Product: all but tests. Decisions: core and sim, whose results must be the same everywhere.
+// Stopwatch: sim, but for the files that measure how long the block manager takes.
+enum class Where { Everywhere, Product, Decisions, Core, Stopwatch };
+
+constexpr std::array<std::string_view, 1> kStopwatches{"sim/cache/pool_replay.cc"};
 
 struct Ban {
   std::string_view name;  // as a whole word; a trailing '(' is part of what is looked for
@@ -17,9 +22,11 @@ struct Ban {
 
 constexpr std::string_view kOwnRandom =
     "its results differ between standard libraries; use the project's own generator and ranges";
+constexpr std::string_view kNoClock =
+    "nothing in sim depends on a clock; time is simulated, or measured where the call is made";
 constexpr std::string_view kSeeded = "every random number comes from a seed that can be repeated";
 
-constexpr std::array<Ban, 23> kBans{{
+constexpr std::array<Ban, 37> kBans{{
     {"uniform_int_distribution", Where::Everywhere, kOwnRandom},
     {"uniform_real_distribution", Where::Everywhere, kOwnRandom},
     {"bernoulli_distribution", Where::Everywhere, kOwnRandom},
@@ -34,6 +41,20 @@ constexpr std::array<Ban, 23> kBans{{
     {"std::shuffle", Where::Everywhere, kOwnRandom},
     {"std::sample", Where::Everywhere, kOwnRandom},
     {"random_device", Where::Everywhere, kSeeded},
+    {"default_random_engine", Where::Everywhere, kOwnRandom},
+    {"mt19937", Where::Decisions, kOwnRandom},
+    {"mt19937_64", Where::Decisions, kOwnRandom},
+    {"minstd_rand", Where::Decisions, kOwnRandom},
+    {"<random>", Where::Decisions, kOwnRandom},
+    {"std::hash", Where::Decisions, "its values differ between standard libraries; mix by hand"},
+    {"time(", Where::Decisions, kNoClock},
+    {"clock(", Where::Decisions, kNoClock},
+    {"gettimeofday(", Where::Decisions, kNoClock},
+    {"clock_gettime(", Where::Decisions, kNoClock},
+    {"utc_clock", Where::Decisions, kNoClock},
+    {"high_resolution_clock", Where::Decisions, kNoClock},
+    {"steady_clock", Where::Stopwatch, kNoClock},
+    {"drand48(", Where::Everywhere, kSeeded},
     {"rand(", Where::Everywhere, kSeeded},
     {"srand(", Where::Everywhere, kSeeded},
     {"assert(", Where::Everywhere,
@@ -47,7 +68,8 @@ constexpr std::array<Ban, 23> kBans{{
     {"steady_clock", Where::Core, "core has no clock; measure where the call is made"},
 }};
 
-bool applies(Where where, std::string_view top) {
+bool applies(Where where, const Source& source) {
+  const std::string_view top = source.top();
   switch (where) {
     case Where::Everywhere:
       return true;
@@ -57,6 +79,9 @@ bool applies(Where where, std::string_view top) {
       return top == "core" || top == "sim";
     case Where::Core:
       return top == "core";
+    case Where::Stopwatch:
+      return top == "sim" &&
+             std::find(kStopwatches.begin(), kStopwatches.end(), source.path) == kStopwatches.end();
   }
   return true;
 }
@@ -69,7 +94,7 @@ bool holds_word(std::string_view line, std::string_view word) {
   for (std::size_t at = line.find(word); at != std::string_view::npos;
        at = line.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !is_word(line[at - 1]);
+    const bool begins = at == 0 || !is_word(word.front()) || !is_word(line[at - 1]);
     const bool ends = !is_word(word.back()) || end == line.size() || !is_word(line[end]);
     if (begins && ends) {
       return true;
@@ -102,11 +127,11 @@ bool is_justified(const Source& source, std::size_t index) {
 Findings check_banned_names(const Tree& tree) {
   Findings findings;
   for (const Source& source : tree) {
-    const bool is_decision = applies(Where::Decisions, source.top());
+    const bool is_decision = applies(Where::Decisions, source);
     for (std::size_t i = 0; i < source.code.size(); ++i) {
       const std::string& code = source.code[i];
       for (const Ban& ban : kBans) {
-        if (applies(ban.where, source.top()) && holds_word(code, ban.name)) {
+        if (applies(ban.where, source) && holds_word(code, ban.name)) {
           findings.push_back({source.path, i + 1,
                               std::string(ban.name) + " is banned: " + std::string(ban.instead)});
         }

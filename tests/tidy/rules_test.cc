@@ -64,6 +64,45 @@ TEST(BannedNames, NeedAReasonForAnUnorderedContainer) {
   EXPECT_EQ(lines_found(check_banned_names, "tests/x.h", "std::unordered_set<int> s;\n"), "");
 }
 
+TEST(BannedNames, LetNoClockAndNoForeignRandomnessDecide) {
+  for (const std::string_view line :
+       {"#include <random>", "std::mt19937 rng(1);", "std::mt19937_64 rng(1);",
+        "std::default_random_engine e;", "std::gamma_distribution<> d(2);", "x = drand48();",
+        "auto seed = time(nullptr);", "auto t = ::clock();",
+        "auto t = std::chrono::system_clock::now();", "clock_gettime(CLOCK_MONOTONIC, &t);",
+        "auto t = std::chrono::high_resolution_clock::now();", "n = std::hash<int>()(i);",
+        "using Clock = std::chrono::steady_clock;"}) {
+    for (const char* path : {"core/src/x.cc", "sim/cache/x.cc"}) {
+      EXPECT_EQ(lines_found(check_banned_names, path, std::string(line) + "\n"), "1")
+          << path << ": " << line;
+    }
+  }
+  const std::string_view stopwatch = "using Clock = std::chrono::steady_clock;\n";
+  EXPECT_EQ(lines_found(check_banned_names, "sim/cache/pool_replay.cc", stopwatch), "");
+  EXPECT_EQ(lines_found(check_banned_names, "sim/x.cc", "next_time(3);\nint runtime(int);\n"), "");
+}
+
+TEST(UnorderedWalks, AreFoundWhereverTheContainerIsDeclared) {
+  const std::string member = "std::unordered_map<int, std::vector<int>> m_;\n";
+  for (const std::string_view walk :
+       {"for (const auto& [key, value] : m_) {\n", "for (auto i = m_.begin(); i != e; ++i) {\n",
+        "std::vector<int> v(m_.cbegin(), e);\n", "std::erase_if(m_, dead);\n",
+        "for (int x :\n     m_) {\n"}) {
+    EXPECT_NE(lines_found(check_unordered_walks, "sim/x.cc", member + std::string(walk)), "")
+        << walk;
+    const Tree tree{make_source("core/src/x.h", member),
+                    make_source("core/src/x.cc", "#include \"x.h\"\n" + std::string(walk))};
+    EXPECT_EQ(check_unordered_walks(tree).size(), 1U) << walk;
+  }
+  for (const std::string_view use :
+       {"auto i = m_.find(3);\nif (i == m_.end()) {\n", "for (int x : other_m_) {\n",
+        "f(a ? b : m_);\n", "for (int x : list) {\n  m_.erase(x);\n"}) {
+    EXPECT_EQ(lines_found(check_unordered_walks, "sim/x.cc", member + std::string(use)), "") << use;
+  }
+  EXPECT_EQ(lines_found(check_unordered_walks, "tests/x.cc", member + "for (auto& x : m_) {\n"),
+            "");
+}
+
 TEST(Layout, CountsColumnsNotBytes) {
   EXPECT_EQ(lines_found(check_layout, "sim/x.cc", repeated("x", 100) + "\n"), "");
   EXPECT_EQ(lines_found(check_layout, "sim/x.cc", repeated("x", 101) + "\n"), "1");

@@ -32,6 +32,9 @@ TEST(Checkout, IsReadWhole) {
 TEST(Checkout, UsesNoBannedNames) {
   expect_none(check_banned_names(checkout()));
 }
+TEST(Checkout, WalksNoUnorderedContainer) {
+  expect_none(check_unordered_walks(checkout()));
+}
 TEST(Checkout, KeepsTheLayoutOfFilesAndLines) {
   expect_none(check_layout(checkout()));
 }

@@ -1,19 +1,16 @@
-// `octavo trace info` and `octavo trace gen`: look at a trace, make one.
+// `octavo trace` and `octavo trace info`: look at a trace.
 //
 // The options of a subcommand live in a shared block that its callbacks own, since they run after
 // register_trace has returned.
 
-#include <cerrno>
-#include <fstream>
+#include "cmd_trace.h"
+
 #include <memory>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "command.h"
 #include "octavo/sim/trace.h"
-#include "octavo/sim/trace_generate.h"
 #include "octavo/sim/trace_stats.h"
 #include "progress.h"
 #include "table.h"
@@ -27,15 +24,6 @@ struct InfoOptions {
   std::string format = "auto";
   std::int64_t trace_block = 0;
   std::int64_t limit = 0;
-};
-
-struct GenOptions {
-  std::string kind;
-  std::int64_t seed = 1;
-  std::int64_t requests = 1000;
-  std::int64_t block = 0;
-  std::int64_t pool = 256;
-  std::string output = "-";
 };
 
 // Passes requests on and shows how many there were.
@@ -236,31 +224,6 @@ int run_info(const InfoOptions& options, Context& context) {
   return kExitOk;
 }
 
-int run_gen(const GenOptions& options, Context& context) {
-  const sim::WorkloadOptions workload{.kind = sim::parse_workload_kind(options.kind),
-                                      .seed = static_cast<std::uint64_t>(options.seed),
-                                      .requests = options.requests,
-                                      .block_size = options.block,
-                                      .pool_blocks = options.pool};
-  if (options.output == "-") {
-    sim::write_workload(workload, context.out);
-    return kExitOk;
-  }
-  errno = 0;
-  std::ofstream file(options.output, std::ios::binary);
-  if (!file) {
-    throw UsageError("--output: cannot write " + options.output + ": " +
-                     std::generic_category().message(errno));
-  }
-  sim::write_workload(workload, file);
-  file.close();
-  if (!file) {
-    throw std::runtime_error("cannot write " + options.output + ": " +
-                             std::generic_category().message(errno));
-  }
-  return kExitOk;
-}
-
 void register_info(CLI::App& trace, Context& context) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* info = trace.add_subcommand(
@@ -286,34 +249,6 @@ void register_info(CLI::App& trace, Context& context) {
   });
 }
 
-void register_gen(CLI::App& trace, Context& context) {
-  auto options = std::make_shared<GenOptions>();
-  CLI::App* gen = trace.add_subcommand(
-      "gen", "make a workload: the same options give the same bytes everywhere");
-  gen->footer(
-      "Example:\n"
-      "  octavo trace gen chat --seed 1 --requests 600 -o chat.jsonl");
-  gen->add_option("KIND", options->kind,
-                  "chat: conversations behind shared system prompts; agent: loops with tool calls "
-                  "and sub-agents; adversarial: patterns that hurt LRU and prefix trees")
-      ->required()
-      ->check(one_of({"chat", "agent", "adversarial"}));
-  gen->add_option("--seed", options->seed, "what the random numbers start from (default: 1)")
-      ->check(integer_range(0, kInt64Max));
-  gen->add_option("--requests", options->requests, "how many (default: 1000)")
-      ->check(integer_range(1, 1'000'000'000));
-  gen->add_option("--block", options->block,
-                  "tokens an id stands for (default: chat 64, agent 512, adversarial 16)")
-      ->check(integer_range(1, 65536));
-  gen->add_option("--pool-blocks", options->pool,
-                  "adversarial: the pool that its scans just exceed (default: 256)")
-      ->check(integer_range(8, 65536));
-  gen->add_option("-o,--output", options->output, "the file to write; - is stdout (default: -)");
-  gen->callback([options, &context] {
-    context.run = [options, &context] { return run_gen(*options, context); };
-  });
-}
-
 }  // namespace
 
 void register_trace(CLI::App& app, Context& context) {
@@ -323,7 +258,9 @@ void register_trace(CLI::App& app, Context& context) {
       "  octavo trace info traces/chat.jsonl");
   trace->require_subcommand(1);
   register_info(*trace, context);
-  register_gen(*trace, context);
+  register_trace_gen(*trace, context);
+  register_trace_convert(*trace, context);
+  register_trace_events(*trace, context);
 }
 
 }  // namespace octavo::tools

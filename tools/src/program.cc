@@ -41,6 +41,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_footprint(app, context);
   register_replay(app, context);
   register_trace(app, context);
+  register_check_events(app, context);
 }
 
 int parse_and_run(CLI::App& app, std::span<const std::string> args, Context& context) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "command.h"
+#include "octavo/error.h"
 
 namespace octavo::tools {
 namespace {
@@ -121,6 +122,21 @@ CLI::Validator number_range(double least, double most, bool above) {
           wrong = out.str();
         }
         return wrong;
+      },
+      "");
+}
+
+CLI::Validator taken_by(void (*parse)(std::string_view name)) {
+  return CLI::Validator(
+      [parse](std::string& name) {
+        try {
+          parse(name);
+        } catch (const Error& error) {
+          const std::string message = error.what();
+          const std::size_t end = message.find(": ");
+          return end == std::string::npos ? message : message.substr(end + 2);
+        }
+        return std::string();
       },
       "");
 }

@@ -23,6 +23,10 @@ CLI::Validator integer_range(std::int64_t least, std::int64_t most);
 /// A finite decimal number in [least, most], or in (least, most] with `above`.
 CLI::Validator number_range(double least, double most, bool above = false);
 
+/// A name that `parse` takes: one that throws an Error is refused with its message, but for the
+/// caller's name in front of that.
+CLI::Validator taken_by(void (*parse)(std::string_view name));
+
 /// One of the words, as it stands.
 CLI::Validator one_of(std::vector<std::string> words);
 

@@ -18,6 +18,7 @@
 namespace octavo {
 
 class Device;
+class KVEventSink;
 
 /// Ids of slots, blocks and positions travel as Int32; these are the largest counts they can name.
 inline constexpr std::int64_t kMaxSeqs = std::int64_t{1} << 24;
@@ -70,7 +71,8 @@ struct PagedParams {
   /// > 0: blocks wholly behind this many tokens are released, and no prefix is cached. Every paged
   /// row must then have a window, none larger than this one. 0: nothing is released.
   int window = 0;
-  bool prefix_caching = true;  ///< false: no prefix is ever kept or served.
+  bool prefix_caching = true;     ///< false: no prefix is ever kept or served.
+  KVEventSink* events = nullptr;  ///< Hears of blocks kept and evicted. Must outlive the cache.
 };
 
 /// One causal convolution's window: the last `width` inputs of `dim` channels. A kernel of size k

@@ -14,19 +14,21 @@ namespace {
 
 constexpr VirtualMemory::Pages kSmall = VirtualMemory::Pages::Small;
 
-BlockManagerConfig manager_config(const KVPlan& plan) {
+BlockManagerConfig manager_config(const KVPlan& plan, const KVCacheConfig& config) {
   return {.num_blocks = plan.num_blocks,
           .block_size = static_cast<int>(plan.block_size),
           .max_seqs = static_cast<int>(plan.max_seqs),
           .max_tokens_per_seq = plan.max_tokens_per_seq,
           .max_blocks_per_seq = plan.max_blocks_per_seq,
           .window = static_cast<int>(plan.release_window),
-          .prefix_caching = plan.serves_prefixes};
+          .prefix_caching = plan.serves_prefixes,
+          .events = config.paged->events};
 }
 
-std::variant<BlockManager, cache::ContinuousSlots> make_slots(const KVPlan& plan) {
+std::variant<BlockManager, cache::ContinuousSlots> make_slots(const KVPlan& plan,
+                                                              const KVCacheConfig& config) {
   if (plan.has_paged_rows) {
-    return BlockManager(manager_config(plan));
+    return BlockManager(manager_config(plan, config));
   }
   return cache::ContinuousSlots(static_cast<int>(plan.max_seqs), plan.max_tokens_per_seq);
 }
@@ -42,7 +44,7 @@ std::int64_t count_cross_rows(const KVPlan& plan) {
 KVCache::Impl::Impl(KVPlan plan, const KVCacheConfig& config)
     : storage_(std::move(plan), config.device),
       uploader_(config.device == nullptr ? host_device() : config.device),
-      slots_(make_slots(storage_.plan())),
+      slots_(make_slots(storage_.plan(), config)),
       storage_ops_(storage_),
       rings_(storage_.plan()),
       notes_(at(storage_.plan().max_seqs), kSmall, "the slots' notes"),
