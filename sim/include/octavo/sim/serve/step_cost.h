@@ -21,9 +21,12 @@ struct StepShape {
   std::int64_t decode_sequences = 0;   ///< That generate.
   std::int64_t decode_tokens = 0;      ///< Fed by them: one each, more with speculation.
 
-  /// For each span of the model: cached tokens whose K/V is read, once a sequence.
+  // A sequence of `past` tokens that computes `n` more, under a span of w tokens (w = infinity for
+  // full attention), adds
+
+  /// min(past + n, w + n - 1): tokens whose K/V the step reads, once a sequence.
   std::array<std::int64_t, kSpansMax> read_tokens = {};
-  /// For each span: pairs of a computed token and a token that it sees.
+  /// sum over i = 1..n of min(past + i, w): pairs of a computed token and a token that it sees.
   std::array<std::int64_t, kSpansMax> attended_pairs = {};
 
   friend bool operator==(const StepShape&, const StepShape&) = default;
