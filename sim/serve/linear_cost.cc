@@ -32,8 +32,8 @@ LinearCoefficients LinearCoefficients::of(const std::array<std::int64_t, kLinear
 LinearCost::LinearCost(const LinearCoefficients& coefficients) : coefficients_(coefficients) {
   for (const std::int64_t term : coefficients.terms()) {
     if (term < 0) {
-      throw Error(ErrorCode::InvalidArgument,
-                  "linear cost: a coefficient is " + std::to_string(term) + ", expected at least 0");
+      throw Error(ErrorCode::InvalidArgument, "linear cost: a coefficient is " +
+                                                  std::to_string(term) + ", expected at least 0");
     }
   }
 }
@@ -78,7 +78,9 @@ LinearCoefficients read_linear_cost(const std::string& path) {
     fields.fail("step_cost", "is \"" + kind + "\", expected \"linear\"");
   }
   const JsonFields values = fields.object("coefficients_fs");
-  const auto value = [&](std::string_view name) { return values.integer(name, 0, kCoefficientMax); };
+  const auto value = [&](std::string_view name) {
+    return values.integer(name, 0, kCoefficientMax);
+  };
   return {.step_fs = value("step"),
           .prefill_sequence_fs = value("prefill_sequence"),
           .decode_sequence_fs = value("decode_sequence"),

@@ -7,7 +7,7 @@ namespace octavo::sim {
 
 std::size_t LogHistogram::bucket_of(std::int64_t value) noexcept {
   const auto bits = static_cast<std::uint64_t>(value);
-  const int width = std::bit_width(bits);
+  const auto width = static_cast<int>(std::bit_width(bits));
   if (width <= kSubBits + 1) {
     return static_cast<std::size_t>(bits);
   }

@@ -112,8 +112,8 @@ class StepFile {
     double us = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
     if (error != std::errc() || end != text.data() + text.size() || !(us > 0) || us > kTimeUsMax) {
-      fail("time_us", "is \"" + std::string(text) +
-                          "\", expected a number above 0 and at most 1000000000000");
+      fail("time_us",
+           "is \"" + std::string(text) + "\", expected a number above 0 and at most 1000000000000");
     }
     return std::max<std::int64_t>(std::llround(us * 1000), 1);
   }

@@ -87,8 +87,8 @@ RooflineCost::Times RooflineCost::times(const StepShape& shape) const {
   Times times;
   times.overhead = wide(f.overhead_ns) * kPicosecondsPerNs;
   if (tokens > 0) {
-    times.linear_compute = picoseconds(wide(f.linear_flops_per_token) * tokens,
-                                       f.linear_flops_per_s);
+    times.linear_compute =
+        picoseconds(wide(f.linear_flops_per_token) * tokens, f.linear_flops_per_s);
     times.linear_memory = picoseconds(
         wide(f.linear_bytes) + wide(expert_bytes_read(clamped(tokens))), f.memory_bytes_per_s);
     const Wide sent = wide(f.reduce_bytes_per_token) * tokens;

@@ -155,8 +155,7 @@ void set_spans(const ModelConfig& model, RooflineFigures& figures) {
     figures.spans.push_back(layer.window);
   }
   std::sort(figures.spans.begin(), figures.spans.end());
-  figures.spans.erase(std::unique(figures.spans.begin(), figures.spans.end()),
-                      figures.spans.end());
+  figures.spans.erase(std::unique(figures.spans.begin(), figures.spans.end()), figures.spans.end());
   if (figures.spans.empty() || figures.spans.size() > kSpansMax) {
     refuse(model.name + " has " + grouped(static_cast<std::int64_t>(figures.spans.size())) +
            " different attention spans, expected 1 to " + grouped(std::int64_t{kSpansMax}));
@@ -172,10 +171,9 @@ void set_attention(const ModelConfig& model,
         std::lower_bound(figures.spans.begin(), figures.spans.end(), rows.layer.window);
     const std::int64_t per_layer =
         checked_mul(checked_mul(4, query_heads, kFlops), rows.layer.head_dim, kFlops);
-    figures.attention.push_back(
-        {.span = static_cast<std::size_t>(span - figures.spans.begin()),
-         .flops_per_pair = checked_mul(per_layer, rows.layers, kFlops),
-         .bytes_per_token = rows.bytes_per_token});
+    figures.attention.push_back({.span = static_cast<std::size_t>(span - figures.spans.begin()),
+                                 .flops_per_pair = checked_mul(per_layer, rows.layers, kFlops),
+                                 .bytes_per_token = rows.bytes_per_token});
   }
 }
 

@@ -63,9 +63,9 @@ TableCost::TableCost(const MeasuredSteps& measured) {
     }
     const std::size_t point = index(cell);
     if (lines[point] != 0) {
-      throw InputError(measured.file, step.line, "",
-                       "stands twice (" + text(at) + "), first in line " +
-                           std::to_string(lines[point]));
+      throw InputError(
+          measured.file, step.line, "",
+          "stands twice (" + text(at) + "), first in line " + std::to_string(lines[point]));
     }
     lines[point] = step.line;
     times_ns_[point] = step.time_ns;
@@ -83,10 +83,10 @@ void TableCost::check_rising(const MeasuredSteps& measured,
       rest /= axes_[axis].size();
     }
     if (lines[point] == 0) {
-      throw InputError(
-          measured.file, 0, "",
-          "has no step of " + text({axes_[0][cell[0]], axes_[1][cell[1]], axes_[2][cell[2]]}) +
-              ", expected every combination of the values that occur");
+      throw InputError(measured.file, 0, "",
+                       "has no step of " +
+                           text({axes_[0][cell[0]], axes_[1][cell[1]], axes_[2][cell[2]]}) +
+                           ", expected every combination of the values that occur");
     }
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       if (cell[axis] == 0) {

@@ -52,10 +52,10 @@ class LinearCost final : public StepCost {
 struct LinearFit {
   LinearCoefficients coefficients;
   std::int64_t steps = 0;
-  double r2 = 0;             ///< 1 - squared residuals / squared deviations from the mean.
-  double rms_us = 0;         ///< Root of the mean squared residual.
-  double error_us_max = 0;   ///< Largest residual,
-  double error_rel_max = 0;  ///< and the largest one by its step's time,
+  double r2 = 0;                ///< 1 - squared residuals / squared deviations from the mean.
+  double rms_us = 0;            ///< Root of the mean squared residual.
+  double error_us_max = 0;      ///< Largest residual,
+  double error_rel_max = 0;     ///< and the largest one by its step's time,
   std::int64_t error_line = 0;  ///< which stands in this line.
 };
 

@@ -25,15 +25,15 @@ namespace octavo::sim {
 /// What the estimate takes as given. Efficiencies are shares of a peak, in (0, 1].
 struct RooflineOptions {
   std::int64_t tp = 1;
-  KvFormat format = {};                 ///< Of the cached K and V.
-  double memory_efficiency = 0.89;      ///< Of the memory bandwidth.
-  double compute_efficiency = 0.79;     ///< Of the arithmetic peak, in linear layers.
-  double attention_efficiency = 0.5;    ///< Of the bf16 peak, in attention.
-  double link_efficiency = 0.75;        ///< Of the link's bandwidth.
-  double overhead_us = 500;             ///< Of every step, whatever it holds.
-  double reduce_us = 10;                ///< Of every all-reduce, beside its bytes.
-  std::optional<double> tb_per_s = {};  ///< Memory bandwidth; the catalogue's.
-  std::optional<double> tflops = {};    ///< bf16 peak; the catalogue's.
+  KvFormat format = {};                      ///< Of the cached K and V.
+  double memory_efficiency = 0.89;           ///< Of the memory bandwidth.
+  double compute_efficiency = 0.79;          ///< Of the arithmetic peak, in linear layers.
+  double attention_efficiency = 0.5;         ///< Of the bf16 peak, in attention.
+  double link_efficiency = 0.75;             ///< Of the link's bandwidth.
+  double overhead_us = 500;                  ///< Of every step, whatever it holds.
+  double reduce_us = 10;                     ///< Of every all-reduce, beside its bytes.
+  std::optional<double> tb_per_s = {};       ///< Memory bandwidth; the catalogue's.
+  std::optional<double> tflops = {};         ///< bf16 peak; the catalogue's.
   std::optional<double> link_gb_per_s = {};  ///< One GPU to its peers, one direction.
   std::optional<double> weights_gib = {};    ///< Of the whole model; counted from the config.
 };

@@ -48,9 +48,9 @@ struct ServingSummary {
   TimeSummary end_to_end = {};
   TimeSummary queued = {};
 
-  double seconds() const;                     ///< From the first arrival to the last end.
-  double per_second(std::int64_t of) const;   ///< `of` by the seconds; 0 in no time.
-  double hit_rate() const;                    ///< Cached by input tokens; 0 of none.
+  double seconds() const;                          ///< From the first arrival to the last end.
+  double per_second(std::int64_t of) const;        ///< `of` by the seconds; 0 in no time.
+  double hit_rate() const;                         ///< Cached by input tokens; 0 of none.
   double busy_share(std::int64_t replicas) const;  ///< Of the replicas' time, in steps.
 };
 

@@ -26,8 +26,8 @@ struct GaugeBucket {
 };
 
 struct StepBucket {
-  std::int64_t steps = 0;  ///< That ended in it; 0: nothing ran, or a step began before and ended
-                           ///< behind it.
+  std::int64_t steps = 0;    ///< That ended in it; 0: nothing ran, or a step began before and ended
+                             ///< behind it.
   std::int64_t busy_ns = 0;  ///< Durations of those steps.
   std::int64_t prefill_tokens = 0;
   std::int64_t decode_tokens = 0;
