@@ -39,9 +39,12 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+void register_fit(CLI::App& app, Context& context);
 void register_footprint(CLI::App& app, Context& context);
 void register_plan(CLI::App& app, Context& context);
+void register_predict(CLI::App& app, Context& context);
 void register_replay(CLI::App& app, Context& context);
+void register_simulate(CLI::App& app, Context& context);
 void register_trace(CLI::App& app, Context& context);
 
 }  // namespace octavo::tools
