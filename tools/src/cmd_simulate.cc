@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "command.h"
-#include "octavo/sim/serve/arrivals.h"
+#include "octavo/sim/serve/arrival_times.h"
 #include "octavo/sim/serve/serving_files.h"
 #include "octavo/sim/serve/step_cost_file.h"
 #include "progress.h"

@@ -1,4 +1,4 @@
-#include "octavo/sim/serve/arrivals.h"
+#include "octavo/sim/serve/arrival_times.h"
 
 #include <string>
 
