@@ -1,6 +1,6 @@
 #include "octavo/sim/serve/serving.h"
 
-#include "octavo/error.h"
+#include "simulation.h"
 
 namespace octavo::sim {
 
@@ -9,10 +9,7 @@ ServingResult simulate(TraceReader& trace,
                        const StepCost& cost,
                        ServingObserver* observer) {
   check(config);
-  (void)trace;
-  (void)cost;
-  (void)observer;
-  throw Error(ErrorCode::Unimplemented, "simulate: the engine is being written");
+  return Simulation(trace, config, cost, observer).run();
 }
 
 }  // namespace octavo::sim

@@ -94,6 +94,11 @@ void check(const ServingConfig& config) {
   check("cancel_mean_ns", config.cancel_mean_ns, 0, kMeanMax);
   check("timeout_ns", config.timeout_ns, 0, kInt64Max);
   check("think_mean_ns", config.think_mean_ns.value_or(0), 0, kMeanMax);
+  if (config.think_mean_ns && !config.closed_loop) {
+    throw Error(ErrorCode::InvalidArgument, "simulate: think_mean_ns " +
+                                                std::to_string(*config.think_mean_ns) +
+                                                " needs closed_loop, which is off");
+  }
   check("limit", config.limit, 0, kInt64Max);
   check("read_ahead", config.read_ahead, 1, 1 << 24);
   check("warm_requests", config.warm_requests, 0, kInt64Max);

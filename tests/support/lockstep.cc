@@ -121,8 +121,13 @@ void Lockstep::step(const World& before,
   if (!expected.refused()) {
     mirror_.before_call(before, call, manager_);
   }
+  const CachedPrefix looked_up = look_up(before.model(), call);
+  const std::int64_t free_before = manager_.free_blocks();
   const Outcome actual = perform(manager_, call);
   compare_outcome(call, expected, actual);
+  if (call.verb == Verb::Admit && !expected.refused()) {
+    compare_look_up(looked_up, actual.value, free_before);
+  }
   const std::uint64_t digest = manager_.digest();
   const bool orders_copies =
       call.verb == Verb::Admit || call.verb == Verb::Reserve || call.verb == Verb::PrepareStep;
@@ -173,6 +178,36 @@ void Lockstep::compare_checks(const Call& call, const Outcome& expected) {
          "the checks of ", to_string(call.verb), " gave ", codes(raised), ", expected ",
          codes(expected.refusals));
   demand(manager_.digest() == digest_, "checks changed the digest");
+}
+
+/// What the cache says of the prompt that is about to be admitted; saying it changes nothing.
+CachedPrefix Lockstep::look_up(const NaiveModel& model, const Call& call) const {
+  if (call.verb != Verb::Admit || call.number < kAddressableAll || call.slot < 0 ||
+      call.slot >= config_.max_seqs) {
+    return {};
+  }
+  const ModelSlot& slot = model.slots()[static_cast<std::size_t>(call.slot)];
+  if (model.stale(slot)) {
+    return {};
+  }
+  const CachedPrefix found = manager_.cached_prefix(call.tokens, call.number, slot.space);
+  demand(manager_.digest() == digest_, "cached_prefix changed the digest");
+  return found;
+}
+
+/// An admit serves what the cache said, and binds the parked blocks that it named, one more where a
+/// partial key is served.
+void Lockstep::compare_look_up(const CachedPrefix& looked_up,
+                               std::int64_t served,
+                               std::int64_t free_before) const {
+  const std::int64_t whole = looked_up.tokens / config_.block_size * config_.block_size;
+  const std::int64_t left = free_before - looked_up.parked_blocks;
+  const bool copy_dropped = served == whole && looked_up.tokens > whole && left <= 1;
+  demand(served == looked_up.tokens || copy_dropped, "admit served ", served,
+         " tokens, cached_prefix said ", looked_up.tokens);
+  const std::int64_t bound = free_before - manager_.free_blocks();
+  demand(bound == looked_up.parked_blocks + (served > whole ? 1 : 0), "admit bound ", bound,
+         " free blocks, cached_prefix said ", looked_up.parked_blocks);
 }
 
 /// Cells wholly before the lowest committed length stay what they were, but for a window's

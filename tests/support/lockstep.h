@@ -57,6 +57,10 @@ class Lockstep {
 
  private:
   void compare_checks(const Call& call, const Outcome& expected);
+  CachedPrefix look_up(const NaiveModel& model, const Call& call) const;
+  void compare_look_up(const CachedPrefix& looked_up,
+                       std::int64_t served,
+                       std::int64_t free_before) const;
   void compare_tables(const World& before,
                       const World& after,
                       const std::vector<std::vector<std::int32_t>>& tables_before) const;

@@ -57,6 +57,13 @@ struct BlockCopy {
   friend bool operator==(const BlockCopy&, const BlockCopy&) = default;
 };
 
+/// What the cache holds of a prompt.
+struct CachedPrefix {
+  std::int64_t tokens = 0;         ///< The length that `admit` would return.
+  std::int64_t parked_blocks = 0;  ///< Whole blocks of it that nobody holds: free until bound.
+  friend bool operator==(const CachedPrefix&, const CachedPrefix&) = default;
+};
+
 /// What prepare_step hands to a device. Views of the manager's own buffers, valid until its next
 /// reserve or prepare_step.
 struct StepPlan {
@@ -168,6 +175,14 @@ class BlockManager {
 
   /// Copies ordered by the latest admit, reserve or prepare_step that returned; in order.
   std::span<const BlockCopy> copies() const noexcept;
+
+  /// What `admit` would serve of the prompt to a fresh slot of the namespace now; nothing changes,
+  /// not even a recency. (Where a partial key needs a copy and no block is left for it, admit
+  /// serves whole blocks only.) For routers and admission control. O(prompt / block_size).
+  /// Raises InvalidArgument for a negative addressable_len other than kAddressableAll.
+  CachedPrefix cached_prefix(std::span<const std::int32_t> prompt,
+                             std::int64_t addressable_len = kAddressableAll,
+                             std::uint64_t namespace_id = 0) const;
 
   /// The slot's cells, in order; -1 where a window has released the block. Between two looks, only
   /// cells at or behind the lowest committed length since the first look can have changed, and

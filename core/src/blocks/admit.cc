@@ -107,6 +107,33 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
   return served;
 }
 
+CachedPrefix BlockManager::Impl::cached_prefix(std::span<const std::int32_t> prompt,
+                                               std::int64_t addressable_len,
+                                               std::uint64_t namespace_id) const {
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (addressable_len < kAddressableAll) {
+    throw Error(ErrorCode::InvalidArgument,
+                "cached_prefix: addressable_len " + std::to_string(addressable_len) +
+                    " is negative; it must be a length or kAddressableAll (-1)");
+  }
+  if (!sharing_ || length == 0) {
+    return {};
+  }
+  const blocks::NodeId root = tree_.current_root(namespace_id);
+  if (root == kNoNode) {
+    return {};
+  }
+  const std::int64_t limit =
+      std::min({length - 1, shared_length(addressable_len, length), row_tokens_});
+  const auto found =
+      tree_.peek(root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)));
+  const std::int64_t whole = tokens_of(static_cast<std::int32_t>(found.blocks));
+  const Key* key = found.node == kNoNode
+                       ? nullptr
+                       : tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
+  return {whole + (key == nullptr ? 0 : key->length), found.parked};
+}
+
 // Binds the longest cached prefix of at most `limit` tokens; returns its length.
 std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
                                               std::span<const std::int32_t> prompt,

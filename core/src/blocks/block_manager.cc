@@ -209,6 +209,11 @@ void BlockManager::reset() {
 std::span<const BlockCopy> BlockManager::copies() const noexcept {
   return impl_ == nullptr ? std::span<const BlockCopy>{} : impl_->copies();
 }
+CachedPrefix BlockManager::cached_prefix(std::span<const std::int32_t> prompt,
+                                         std::int64_t addressable_len,
+                                         std::uint64_t namespace_id) const {
+  return whole("cached_prefix", impl_).cached_prefix(prompt, addressable_len, namespace_id);
+}
 std::span<const std::int32_t> BlockManager::block_table(int slot) const {
   return whole("block_table", impl_).block_table(slot);
 }

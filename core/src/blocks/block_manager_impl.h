@@ -27,6 +27,9 @@ class BlockManager::Impl {
 
   void set_namespace(int slot, std::uint64_t namespace_id);
   std::int64_t admit(int slot, std::span<const std::int32_t> prompt, std::int64_t addressable_len);
+  CachedPrefix cached_prefix(std::span<const std::int32_t> prompt,
+                             std::int64_t addressable_len,
+                             std::uint64_t namespace_id) const;
   void check_reserve(std::span<const std::int32_t> slots,
                      std::span<const std::int32_t> n_new,
                      std::size_t num_offsets);

@@ -27,6 +27,11 @@ class PrefixTree {
 
   // --- Namespaces ---
 
+  /// The current generation of a namespace; kNoNode when it has none in memory.
+  NodeId current_root(std::uint64_t namespace_id) const noexcept {
+    const NodeId latest = latest_root(namespace_id);
+    return latest == kNoNode || store_.node(latest).stale ? kNoNode : latest;
+  }
   /// The current generation of a namespace, with one more user; kNoNode in the (absurd) case that
   /// node ids run out, which takes a pool of about 2^31 blocks and as many generations.
   NodeId acquire_root(std::uint64_t namespace_id) noexcept;
@@ -48,6 +53,16 @@ class PrefixTree {
               const std::int32_t* tokens,
               std::uint32_t max_blocks,
               BlockId* cells) noexcept;
+
+  /// What match would find, and nothing changes: the node that ends there (kNoNode when the
+  /// agreement ends inside a run, where no key can stand), how many blocks agree, and how many of
+  /// them are parked.
+  struct Peek {
+    NodeId node;
+    std::uint32_t blocks;
+    std::uint32_t parked;
+  };
+  Peek peek(NodeId from, const std::int32_t* tokens, std::uint32_t max_blocks) const noexcept;
 
   /// One more, or one fewer, path ends at the node. Dropping parks what nobody holds, tail first.
   void hold(NodeId id) noexcept;
@@ -122,10 +137,11 @@ class PrefixTree {
   std::uint64_t end_hash(NodeId id) noexcept;
   std::uint64_t hash_at(const Node& run, std::uint32_t blocks) const noexcept;
   NodeId find_child(NodeId parent, std::uint64_t hash, const std::int32_t* tokens) const noexcept;
+  template <typename Keep>
   std::uint32_t walk(const Node& run,
                      const std::int32_t* tokens,
                      std::uint32_t max_blocks,
-                     BlockId* cells) const noexcept;
+                     Keep keep) const noexcept;
   bool match_branches(Match& match,
                       const std::int32_t* tokens,
                       std::uint32_t max_blocks,

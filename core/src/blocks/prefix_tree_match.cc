@@ -28,13 +28,15 @@ NodeId PrefixTree::find_child(NodeId parent,
   });
 }
 
-// How many blocks of the run, whose first is known to agree, the tokens agree with.
+// How many blocks of the run, whose first is known to agree, the tokens agree with; `keep` is told
+// of each, with its place.
+template <typename Keep>
 std::uint32_t PrefixTree::walk(const Node& run,
                                const std::int32_t* tokens,
                                std::uint32_t max_blocks,
-                               BlockId* cells) const noexcept {
+                               Keep keep) const noexcept {
   const std::uint32_t limit = std::min(run.size, max_blocks);
-  cells[0] = run.head;
+  keep(0, run.head);
   std::uint32_t done = 1;
   // True when all of `count` blocks agree.
   const auto compare = [&](const BlockId* blocks, std::uint32_t count) {
@@ -49,7 +51,7 @@ std::uint32_t PrefixTree::walk(const Node& run,
       if (!tokens_.block_equals(blocks[i], tokens + done * block_size_)) {
         return false;
       }
-      cells[done++] = blocks[i];
+      keep(done++, blocks[i]);
     }
     return true;
   };
@@ -91,7 +93,10 @@ PrefixTree::Match PrefixTree::match(NodeId from,
       return found;
     }
     const Node& run = store_.node(child);
-    const std::uint32_t agreed = walk(run, rest, max_blocks - found.blocks, cells + found.blocks);
+    BlockId* out = cells + found.blocks;
+    const std::uint32_t agreed =
+        walk(run, rest, max_blocks - found.blocks,
+             [out](std::uint32_t index, BlockId block) { out[index] = block; });
     found.blocks += agreed;
     if (agreed < run.size) {
       found.node = cut(child, agreed);
@@ -143,7 +148,10 @@ bool PrefixTree::match_branches(Match& found,
       return false;
     }
     const Node& run = store_.node(child);
-    const std::uint32_t agreed = walk(run, here, max_blocks - found.blocks, cells + done);
+    BlockId* out = cells + done;
+    const std::uint32_t agreed =
+        walk(run, here, max_blocks - found.blocks,
+             [out](std::uint32_t index, BlockId block) { out[index] = block; });
     done += agreed;
     found.blocks += agreed;
     if (agreed < run.size) {
@@ -156,6 +164,33 @@ bool PrefixTree::match_branches(Match& found,
     }
   }
   return true;
+}
+
+// As match, run by run, but with no run cut and no hash kept.
+PrefixTree::Peek PrefixTree::peek(NodeId from,
+                                  const std::int32_t* tokens,
+                                  std::uint32_t max_blocks) const noexcept {
+  Peek found{from, 0, 0};
+  while (found.blocks < max_blocks && store_.node(found.node).children > 0) {
+    const Node& parent = store_.node(found.node);
+    const std::uint64_t hash =
+        parent.end_hash_known ? parent.end_hash : hash_at(parent, parent.size);
+    const std::int32_t* rest = tokens + found.blocks * block_size_;
+    const NodeId child = find_child(found.node, chain(hash, rest), rest);
+    if (child == kNoNode) {
+      return found;
+    }
+    const Node& run = store_.node(child);
+    const std::uint32_t agreed =
+        walk(run, rest, max_blocks - found.blocks, [](std::uint32_t, BlockId) {});
+    found.blocks += agreed;
+    found.parked += run.parked ? agreed : 0;
+    found.node = agreed == run.size ? child : kNoNode;
+    if (agreed < run.size) {
+      return found;
+    }
+  }
+  return found;
 }
 
 }  // namespace octavo::blocks

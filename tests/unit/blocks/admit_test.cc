@@ -45,6 +45,23 @@ TEST(Admit, ServesNoMoreThanTheAddressableLength) {
   EXPECT_EQ(s.probe(prompt, INT64_MAX), 16);
 }
 
+TEST(Admit, CanBeAskedBeforehandWithoutATrace) {
+  Sessions s(small_config());
+  s.cache(kDocument);
+  s.cache(story(2, 8));
+  const Tokens prompt = join(kDocument, story(3, 3));
+  const std::uint64_t digest = s.manager().digest();
+  EXPECT_EQ(s.manager().cached_prefix(prompt), (CachedPrefix{16, 4}));
+  EXPECT_EQ(s.manager().cached_prefix(kDocument), (CachedPrefix{12, 3}));
+  EXPECT_EQ(s.manager().cached_prefix(prompt, 10), (CachedPrefix{8, 2}));
+  EXPECT_EQ(s.manager().cached_prefix(prompt, kAddressableAll, 7), CachedPrefix{});
+  EXPECT_EQ(s.manager().cached_prefix({}), CachedPrefix{});
+  EXPECT_THROW(s.manager().cached_prefix(prompt, -2), Error);
+  EXPECT_EQ(s.manager().digest(), digest);
+  s.admit(0, slice(kDocument, 0, 9));
+  EXPECT_EQ(s.manager().cached_prefix(prompt), (CachedPrefix{16, 2})) << "two blocks are held now";
+}
+
 TEST(Admit, SetsBothLengthsAndBindsExactlyTheServedBlocks) {
   Sessions s(small_config());
   s.cache(kDocument);
