@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "command.h"
 #include "octavo/sim/serve/arrival_times.h"
@@ -19,6 +20,9 @@
 
 namespace octavo::tools {
 namespace {
+
+constexpr double kCancelMeanS = 10;
+constexpr double kSecondsMax = 1e6;
 
 struct SimulateOptions {
   std::string trace;
@@ -36,8 +40,7 @@ struct SimulateOptions {
   std::string order = "fcfs";
   std::string policy = "lru";
   double spec_acceptance = 0.7;
-  double cancel_share = 0;
-  double cancel_mean_s = 10;
+  std::vector<double> cancel;  // The share of clients that give up, then after how many seconds.
   double timeout_s = 0;
   std::optional<double> think_s;
 
@@ -166,8 +169,10 @@ sim::ServingConfig make_config(const SimulateOptions& options) {
   config.policy = parse_eviction_policy(options.policy);
   config.block_size = static_cast<int>(options.plan.block_size);
   config.accept_millionths = config.draft_tokens > 0 ? millionths(options.spec_acceptance) : 0;
-  config.cancel_millionths = millionths(options.cancel_share);
-  config.cancel_mean_ns = config.cancel_millionths > 0 ? ns_of_s(options.cancel_mean_s) : 0;
+  if (!options.cancel.empty()) {
+    config.cancel_millionths = millionths(options.cancel[0]);
+    config.cancel_mean_ns = ns_of_s(options.cancel.size() > 1 ? options.cancel[1] : kCancelMeanS);
+  }
   config.timeout_ns = ns_of_s(options.timeout_s);
   if (options.think_s) {
     config.think_mean_ns = ns_of_s(*options.think_s);
@@ -269,10 +274,20 @@ void remark_on_trace(const SimulateOptions& options,
   }
 }
 
-int run_simulate(const SimulateOptions& options, Context& context) {
+void check_together(const SimulateOptions& options) {
   if (options.rate && options.speedup != 1) {
     throw UsageError("--rate and --speedup exclude each other");
   }
+  const std::vector<double>& cancel = options.cancel;
+  const bool bad_share = !cancel.empty() && !(cancel[0] >= 0 && cancel[0] <= 1);
+  const bool bad_mean = cancel.size() > 1 && !(cancel[1] >= 0 && cancel[1] <= kSecondsMax);
+  if (bad_share || bad_mean) {
+    throw UsageError("--cancel: expected a share in [0, 1] and seconds in [0, 1000000]");
+  }
+}
+
+int run_simulate(const SimulateOptions& options, Context& context) {
+  check_together(options);
   Setup setup = make_setup(options);
   if (setup.plan && !setup.plan->fits) {
     context.err << "octavo simulate: " << sim::does_not_fit_text(*setup.plan) << '\n';
@@ -374,14 +389,14 @@ void add_serving_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--spec-tokens", serving.draft_tokens, "drafts a step (default: 0)")
       ->check(integer_range(0, 64));
   command.add_option("--spec-acceptance", options.spec_acceptance, "of a draft (default: 0.7)")
-      ->check(number_range(0, 1));
-  command
-      .add_option("--cancel", options.cancel_share, "share of clients that give up (default: 0)")
-      ->check(number_range(0, 1));
-  command.add_option("--cancel-mean-s", options.cancel_mean_s, "after so long (default: 10)")
-      ->check(number_range(0, 1e6));
+      ->check(number_range(0, 1))
+      ->type_name("P");
+  command.add_option("--cancel", options.cancel, "P[,S]: P of the clients give up, S s on average")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->type_name("P,S");
   command.add_option("--timeout-s", options.timeout_s, "every client gives up after so long")
-      ->check(number_range(0, 1e6));
+      ->check(number_range(0, kSecondsMax));
 }
 
 void add_run_options(CLI::App& command, SimulateOptions& options) {
@@ -390,7 +405,7 @@ void add_run_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--speedup", options.speedup, "recorded arrivals so much faster (default: 1)")
       ->check(number_range(0.000001, 1e6));
   command.add_option("--think-s", options.think_s, "a session's turns wait for the one before")
-      ->check(number_range(0, 1e6));
+      ->check(number_range(0, kSecondsMax));
   command.add_option("--warm-requests", options.serving.warm_requests, "only fill the caches")
       ->check(integer_range(0, kInt64Max));
   command.add_option("--limit", options.serving.limit, "the first so many requests only")

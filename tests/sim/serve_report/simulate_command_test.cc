@@ -158,7 +158,7 @@ TEST_F(SimulateCommand, GivesTheSameTwiceAndSomethingElseForAnotherSeed) {
                      "--replicas",    "3",
                      "--router",      "power-of-two",
                      "--rate",        "2",
-                     "--cancel",      "0.2",
+                     "--cancel",      "0.2,1",
                      "--spec-tokens", "3",
                      "--seed",        "5"};
   const Json first = simulate(args);
