@@ -52,6 +52,8 @@ ModelConfig build(const JsonFields& text,
   model.vocab_size = tower.vocab_size;
   model.max_positions = tower.max_positions;
   model.mlp_width = mlp_width(tower);
+  model.experts = tower.experts;
+  model.experts_per_token = tower.experts_per_token;
   model.layers = read_attention_layers(text, tower, model.notes);
   model.weights = count_weights(text, outer, tower, wrapper);
   if (model.weights.format.starts_with("mxfp4")) {

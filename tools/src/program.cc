@@ -40,6 +40,9 @@ void register_commands(CLI::App& app, Context& context) {
   register_plan(app, context);
   register_footprint(app, context);
   register_replay(app, context);
+  register_simulate(app, context);
+  register_fit(app, context);
+  register_predict(app, context);
   register_trace(app, context);
   register_check_events(app, context);
 }

@@ -51,6 +51,8 @@ struct ModelConfig {
   std::int64_t vocab_size = 0;
   std::int64_t max_positions = 0;
   std::int64_t mlp_width = 0;  ///< Intermediate elements a token passes through in one layer.
+  std::int64_t experts = 0;    ///< Routed ones of an expert layer; 0 without any.
+  std::int64_t experts_per_token = 0;
   std::vector<AttentionLayer> layers;
   ModelWeights weights;
   std::vector<std::string> notes;  ///< What the reader had to take from the family, not the file.
