@@ -42,22 +42,22 @@ void LruStack::touch(std::span<const PathPiece> path, bool partial_tail, DepthCo
   }
   find_runs(path);
   count_hits(partial_tail ? whole : whole - 1, depths);
-  // The last whole block is known, but computed anew into a block that is then given back.
+  fill_hole();
+  // The last whole block is known, but computed anew into a block that is then given back: the
+  // place that it leaves for the top becomes the hole.
   const bool copy = !partial_tail && known_ == whole;
-  const std::uint32_t copy_group = copy ? runs_.back().group : kNone;
   if (copy) {
     --runs_.back().blocks;
   }
   for (const Run& run : runs_) {
-    take(run);
+    change(run.group, -run.blocks);
   }
-  if (partial_tail || copy || known_ < whole) {
-    fill_hole();
-  }
+  push(path, whole + (partial_tail ? 1 : 0));
   if (copy) {
-    hole_ = copy_group;  // It has the place of the block that leaves for the top.
+    hole_ = runs_.back().group;
+  } else if (partial_tail) {
+    hole_ = newest();
   }
-  push(path, whole + (partial_tail ? 1 : 0), partial_tail);
 }
 
 void LruStack::touch_sample(std::span<const PathPiece> path, bool unserved, DepthCounts& depths) {
@@ -68,9 +68,9 @@ void LruStack::touch_sample(std::span<const PathPiece> path, bool unserved, Dept
   find_runs(path);
   count_hits(unserved ? blocks - 1 : blocks, depths);
   for (const Run& run : runs_) {
-    take(run);
+    change(run.group, -run.blocks);
   }
-  push(path, blocks, false);
+  push(path, blocks);
 }
 
 void LruStack::cut(std::uint32_t piece, std::uint32_t rest) {
@@ -113,19 +113,6 @@ void LruStack::count_hits(std::int64_t servable, DepthCounts& depths) {
   }
 }
 
-// A run leaves its group for the top.
-void LruStack::take(const Run& run) {
-  if (run.blocks == 0) {
-    return;
-  }
-  const bool hole_above = hole_ != kNone && groups_[hole_].slot > groups_[run.group].slot;
-  if (hole_above) {
-    change(hole_, -1);
-    hole_ = run.group;
-  }
-  change(run.group, hole_above ? 1 - run.blocks : -run.blocks);
-}
-
 void LruStack::fill_hole() {
   if (hole_ != kNone) {
     const std::uint32_t group = hole_;
@@ -134,15 +121,12 @@ void LruStack::fill_hole() {
   }
 }
 
-void LruStack::push(std::span<const PathPiece> path, std::int64_t places, bool hole) {
+void LruStack::push(std::span<const PathPiece> path, std::int64_t places) {
   if (places == 0) {
     return;
   }
   const std::uint32_t group = new_group();
   change(group, places);
-  if (hole) {
-    hole_ = group;
-  }
   for (const PathPiece& part : path) {
     if (part.piece >= group_of_.size()) {
       group_of_.resize(std::max<std::size_t>(part.piece + std::size_t{1}, group_of_.size() * 2),

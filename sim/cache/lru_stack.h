@@ -14,11 +14,9 @@
 // One place of the stack may be a *hole*: a block that every pool that large has free. A prompt's
 // partial tail takes a block while its request lives and gives it back at its end; so does the copy
 // of a prompt's last whole block that is computed although the pool has it, since a prompt is never
-// served whole. The next block that a pool needs comes from there and pushes nobody out: pools below
-// the hole's depth push out their last block, the others fill the hole. A block that is taken from
-// below the hole fills it and leaves one where it was, for it was there in all deeper pools. Each
-// request with a hole to leave needs a block beforehand, which fills the old one: there is never
-// more than one.
+// served whole. A block that a pool must find comes from the hole and pushes nobody out: pools below
+// the hole's depth push out their last block, the others fill the hole. Every request must find at
+// least one, again since it is never served whole, so each fills the hole of the one before.
 //
 // Copyable: a copy goes its own way. Driven from one thread.
 #pragma once
@@ -76,9 +74,9 @@ class LruStack {
 
   void find_runs(std::span<const PathPiece> path);
   void count_hits(std::int64_t servable, DepthCounts& depths);
-  void take(const Run& run);
   void fill_hole();
-  void push(std::span<const PathPiece> path, std::int64_t places, bool hole);
+  void push(std::span<const PathPiece> path, std::int64_t places);
+  std::uint32_t newest() const { return slot_group_.back(); }
 
   std::uint32_t new_group();
   void change(std::uint32_t group, std::int64_t places);
