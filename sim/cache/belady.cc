@@ -19,6 +19,8 @@ struct Request {
   std::int64_t input_tokens = 0;
   std::uint32_t needed = 0;  // Blocks, the partial one included.
   bool partial_tail = false;
+
+  std::int64_t whole_blocks() const { return needed - (partial_tail ? 1 : 0); }
 };
 
 // Blocks of a request that have the same next use.
@@ -185,7 +187,7 @@ BeladyRun Belady::run(std::int64_t blocks, BeladyBound bound) const {
     kept -= kept_for[i];
     kept_for[i] = 0;
     if (bound == BeladyBound::Pinned) {
-      give_up(blocks - request.needed);
+      give_up(blocks - request.whole_blocks());
     }
     for (std::size_t use = plan.begins[i]; use < plan.begins[i + 1]; ++use) {
       const Use& next = plan.uses[use];

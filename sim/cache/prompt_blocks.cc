@@ -29,6 +29,14 @@ std::span<const PathPiece> PromptBlocks::walk(const TraceRequest& request) {
 void PromptBlocks::walk_split(const TraceRequest& request, std::int64_t whole) {
   const std::int64_t factor = trace_block_ / block_size_;
   const auto& ids = request.block_ids;
+  const auto add = [this, factor](std::uint32_t piece, std::int64_t blocks) {
+    if (factor == 1) {
+      path_.push_back({piece, 1});
+    } else {
+      add_part(piece, static_cast<std::uint32_t>(blocks));
+    }
+    return blocks;
+  };
   std::uint32_t node = PrefixNodes::kNone;
   std::int64_t left = whole;
   for (std::size_t i = 0; i < ids.size() && left > 0; ++i) {
@@ -36,16 +44,10 @@ void PromptBlocks::walk_split(const TraceRequest& request, std::int64_t whole) {
       nodes_.prefetch(ids[i + kAhead]);
     }
     node = nodes_.find_or_add(node, ids[i]);
-    const std::int64_t here = std::min(factor, left);
-    left -= here;
-    if (factor == 1) {
-      path_.push_back({node, 1});
-    } else {
-      add_part(node, static_cast<std::uint32_t>(here));
-    }
+    left -= add(node, std::min(factor, left));
   }
-  if (left > 0) {
-    add_part(nodes_.add_unnamed(), static_cast<std::uint32_t>(left));
+  while (left > 0) {
+    left -= add(nodes_.add_unnamed(), std::min(factor, left));
   }
 }
 

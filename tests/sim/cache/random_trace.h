@@ -46,9 +46,8 @@ inline LoadedTrace random_trace(std::uint64_t seed, const RandomTraceOptions& op
       request.block_ids.push_back(prefix);
     }
     std::int64_t tail = 0;
-    if (path.empty() || rng.chance(2, 3)) {
-      tail = rng.between(1, block);
-      tail = tail == block && path.empty() ? 1 : tail % block;
+    if (rng.chance(2, 3)) {
+      tail = rng.between(0, block - 1);
     }
     request.input_tokens = static_cast<std::int64_t>(path.size()) * block + tail;
     if (tail > 0 && options.tail_has_id) {

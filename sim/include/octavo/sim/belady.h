@@ -8,10 +8,10 @@
 // keeps prefixes whole, and the bound over single blocks is reached by prefixes.
 //
 // Two bounds. *Dropping* lets a request's own new blocks go as soon as they are computed: at most
-// the pool's blocks are kept from one request to the next, nothing else. *Pinned* also demands that
-// a request's own blocks, its partial tail included, are all in the pool while it is served, as in
+// the pool's blocks are kept from one request to the next, nothing else is demanded. *Pinned* also
+// demands that a request's own whole blocks are all in the pool while it is served, as they are in
 // the production pool; it is lower and closer. Both are optimal for what they demand, and both are
-// above every policy of the production pool, which keeps no more.
+// above every policy of the production pool, which has to find room for the partial tail as well.
 //
 // They say nothing about requests served at the same time, partial keys, generated tokens, or an
 // order that depends on hits.
@@ -29,7 +29,7 @@ namespace octavo::sim {
 
 enum class BeladyBound {
   Dropping,  ///< New blocks may be dropped at once: MIN.
-  Pinned,    ///< The live request's own blocks stay until it ends.
+  Pinned,    ///< The live request's own whole blocks stay until it ends.
 };
 
 /// What a pool could at best have served. Rejected requests (longer than the whole pool) count in
