@@ -49,7 +49,7 @@ TEST(Program, PrintsItsHelpAndEndsWithTwoWithoutASubcommand) {
 TEST(Program, HasTheSubcommandsOfThisVersion) {
   std::vector<std::string> names = subcommands(run_octavo({"--help"}).out);
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"footprint", "plan", "replay", "trace"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"footprint", "mrc", "plan", "replay", "trace"}));
 }
 
 TEST(Program, EveryHelpPageFitsAScreenAndShowsAnExample) {

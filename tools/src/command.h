@@ -40,6 +40,7 @@ class UsageError : public std::runtime_error {
 };
 
 void register_footprint(CLI::App& app, Context& context);
+void register_mrc(CLI::App& app, Context& context);
 void register_plan(CLI::App& app, Context& context);
 void register_replay(CLI::App& app, Context& context);
 void register_trace(CLI::App& app, Context& context);
