@@ -168,8 +168,8 @@ TEST(Belady, KeepsWhatComesBackFirst) {
   };
   // Two sessions in turn. Three blocks can wait while the other is served in the same pool of six.
   LoadedTrace trace("test", 10,
-                    {request({1, 2, 3}), request({4, 5, 6}), request({1, 2, 3}),
-                     request({4, 5, 6}), request({1, 2, 3})});
+                    {request({1, 2, 3}), request({4, 5, 6}), request({1, 2, 3}), request({4, 5, 6}),
+                     request({1, 2, 3})});
   const Belady belady(trace, 10);
   EXPECT_EQ(belady.longest_blocks(), 4);
   EXPECT_EQ(belady.distinct_blocks(), 6);

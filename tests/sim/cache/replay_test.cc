@@ -113,7 +113,8 @@ TEST(Replay, NeverLetsATokenStandForABlockThatItCannotTell) {
 
 TEST(Replay, ServesUpToTheEndOfTheSharedIdButNeverAWholePrompt) {
   // 20 and 24 tokens share ids of 8: 16 tokens, four blocks of 4. Then the same prompt once more.
-  LoadedTrace trace("test", 8, {request(20, {1, 2, 3}), request(24, {1, 2, 4}), request(24, {1, 2, 4})});
+  LoadedTrace trace("test", 8,
+                    {request(20, {1, 2, 3}), request(24, {1, 2, 4}), request(24, {1, 2, 4})});
   ReplayOptions options;
   options.block_size = 4;
   options.blocks = {100};
@@ -169,7 +170,8 @@ TEST(Replay, TakesTheFirstRequestsOnly) {
 
 TEST(Replay, TellsLargeIdsApart) {
   const std::uint64_t big = std::uint64_t{1} << 63;
-  LoadedTrace trace("test", 1, {request(2, {big, 5}), request(2, {big + 1, 5}), request(2, {big, 6})});
+  LoadedTrace trace("test", 1,
+                    {request(2, {big, 5}), request(2, {big + 1, 5}), request(2, {big, 6})});
   ReplayOptions options;
   options.block_size = 1;
   options.blocks = {100};
