@@ -1,18 +1,20 @@
 #include "pool_replay.h"
 
-#include <algorithm>
 #include <chrono>
 
 namespace octavo::sim {
 namespace {
 
-BlockManagerConfig manager_config(const ReplayOptions& options, std::int64_t blocks, bool pseudo) {
+BlockManagerConfig manager_config(const ReplayOptions& options,
+                                  EvictionPolicy policy,
+                                  std::int64_t blocks,
+                                  bool pseudo) {
   BlockManagerConfig config;
   config.num_blocks = blocks;
   config.block_size = pseudo ? 1 : static_cast<int>(options.block_size);
   config.max_seqs = options.live;
   config.partial_keys = !options.full_blocks_only;
-  config.policy = options.policy;
+  config.policy = policy;
   return config;
 }
 
@@ -32,20 +34,33 @@ class Stopwatch {
 
 }  // namespace
 
-PoolReplay::PoolReplay(const ReplayOptions& options, std::int64_t blocks, bool pseudo)
+PoolReplay::PoolReplay(const ReplayOptions& options,
+                       EvictionPolicy policy,
+                       std::int64_t blocks,
+                       bool pseudo)
     : pseudo_(pseudo),
-      manager_(manager_config(options, blocks, pseudo)),
+      manager_(manager_config(options, policy, blocks, pseudo)),
       held_(static_cast<std::size_t>(options.live)) {
   run_.blocks = blocks;
   run_.block_size = options.block_size;
+  run_.policy = policy;
 }
 
 void PoolReplay::retire_oldest() {
   const Held& oldest = held_[first_];
-  manager_.retire(static_cast<int>(first_), {oldest.tokens.data(), oldest.length},
-                  oldest.addressable_len);
-  first_ = (first_ + 1) % held_.size();
+  manager_.retire(static_cast<int>(first_), oldest.tokens, oldest.addressable_len);
+  if (++first_ == held_.size()) {
+    first_ = 0;
+  }
   --count_;
+}
+
+void PoolReplay::serve(const RequestBatch& batch) {
+  const Stopwatch stopwatch(run_.seconds);
+  for (const RequestBatch::Request& request : batch.requests()) {
+    serve(batch.tokens(request), request.input_tokens);
+  }
+  leave_batch();
 }
 
 void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens) {
@@ -57,23 +72,16 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_
   ++run_.requests;
   run_.prompt_tokens += input_tokens;
 
-  // The copy that a server would have of the prompt is not the manager's time.
-  const std::size_t index = (first_ + count_) % held_.size();
-  Held next;
-  if (count_ < held_.size()) {
-    next = std::move(held_[index]);
-  }
-  if (next.tokens.size() < tokens.size()) {
-    next.tokens.resize(tokens.size());
-  }
-  std::copy(tokens.begin(), tokens.end(), next.tokens.begin());
-  next.length = tokens.size();
-  next.addressable_len = pseudo_ ? input_tokens / run_.block_size : kAddressableAll;
-
-  const Stopwatch stopwatch(run_.seconds);
   if (count_ == held_.size()) {
     retire_oldest();
   }
+  std::size_t index = first_ + count_;
+  if (index >= held_.size()) {
+    index -= held_.size();
+  }
+  Held& next = held_[index];
+  next.tokens = tokens;
+  next.addressable_len = pseudo_ ? input_tokens / run_.block_size : kAddressableAll;
   const int slot = static_cast<int>(index);
   const std::int32_t past =
       static_cast<std::int32_t>(manager_.admit(slot, tokens, next.addressable_len));
@@ -87,8 +95,18 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_
   manager_.prepare_step(cu_seqlens_q, {&past, 1}, {&slot, 1});
   manager_.update_position(slot, static_cast<std::int64_t>(tokens.size()));
   run_.hit_tokens += pseudo_ ? past * run_.block_size : past;
-  held_[index] = std::move(next);
   ++count_;
+}
+
+// What is still held keeps a copy of its prompt: the batch makes room for the next one.
+void PoolReplay::leave_batch() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Held& held = held_[(first_ + i) % held_.size()];
+    if (held.tokens.data() != held.own.data()) {
+      held.own.assign(held.tokens.begin(), held.tokens.end());
+      held.tokens = held.own;
+    }
+  }
 }
 
 ReplayRun PoolReplay::finish() {

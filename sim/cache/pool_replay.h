@@ -7,6 +7,7 @@
 
 #include "octavo/block_manager.h"
 #include "octavo/sim/replay.h"
+#include "request_batch.h"
 
 namespace octavo::sim {
 
@@ -14,10 +15,13 @@ class PoolReplay {
  public:
   /// `pseudo`: one token stands for a block, and a prompt's last one for a partial block unless its
   /// length is a whole number of blocks.
-  PoolReplay(const ReplayOptions& options, std::int64_t blocks, bool pseudo);
+  PoolReplay(const ReplayOptions& options,
+             EvictionPolicy policy,
+             std::int64_t blocks,
+             bool pseudo);
 
-  /// Serves one prompt of `input_tokens` tokens, given as `tokens`.
-  void serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens);
+  /// Serves the prompts of the batch in order. The batch is not needed afterwards.
+  void serve(const RequestBatch& batch);
 
   /// Retires what is still held and returns the result.
   ReplayRun finish();
@@ -25,12 +29,14 @@ class PoolReplay {
  private:
   // A held request. Slot i of the manager belongs to entry i.
   struct Held {
-    std::vector<std::int32_t> tokens;
-    std::size_t length = 0;
+    std::span<const std::int32_t> tokens;  // In the current batch, or in `own`.
+    std::vector<std::int32_t> own;
     std::int64_t addressable_len = kAddressableAll;
   };
 
+  void serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens);
   void retire_oldest();
+  void leave_batch();
 
   ReplayRun run_;
   bool pseudo_;

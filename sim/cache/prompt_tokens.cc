@@ -25,12 +25,17 @@ std::uint32_t PromptTokens::name_of(std::uint64_t id) {
   if (known != names_.end()) {
     return known->second;
   }
-  if (names_.size() == kOwnNames) {
-    throw Error(ErrorCode::ResourceExhausted, "replay: more than 2^31 distinct ids of 2^31 and up");
-  }
-  const auto name = static_cast<std::uint32_t>(kOwnNames + names_.size());
+  const std::uint32_t name = new_name();
   names_.emplace(id, name);
   return name;
+}
+
+std::uint32_t PromptTokens::new_name() {
+  if (given_ == kOwnNames) {
+    throw Error(ErrorCode::ResourceExhausted,
+                "replay: more than 2^31 distinct ids of 2^31 and up and tails without an id");
+  }
+  return static_cast<std::uint32_t>(kOwnNames + given_++);
 }
 
 std::span<const std::int32_t> PromptTokens::expand(const TraceRequest& request) {
@@ -42,13 +47,18 @@ std::span<const std::int32_t> PromptTokens::expand(const TraceRequest& request) 
   }
   std::int32_t* out = tokens_.data();
   std::int64_t done = 0;
-  for (const std::uint64_t id : request.block_ids) {
-    const std::uint32_t name = name_of(id);
+  const auto write = [&](std::uint32_t name) {
     const std::int64_t here = std::min(per_id, count - done);
     for (std::int64_t offset = 0; offset < here; ++offset) {
       *out++ = token(name, static_cast<std::uint32_t>(offset));
     }
     done += here;
+  };
+  for (const std::uint64_t id : request.block_ids) {
+    write(name_of(id));
+  }
+  while (done < count) {  // A tail that the trace does not name.
+    write(new_name());
   }
   return {tokens_.data(), static_cast<std::size_t>(done)};
 }

@@ -11,7 +11,8 @@
 namespace octavo::sim {
 
 /// Turns requests into token ids. Two ids give different tokens at every offset; the same id and
-/// offset give the same token every time.
+/// offset give the same token every time. A tail without an id gives tokens that nothing else has at
+/// its offsets.
 class PromptTokens {
  public:
   /// `trace_block`: tokens an id; `pseudo_block`: 0, or the block size that divides it and of which
@@ -25,10 +26,12 @@ class PromptTokens {
 
  private:
   std::uint32_t name_of(std::uint64_t id);
+  std::uint32_t new_name();
 
   std::int64_t trace_block_;
   std::int64_t pseudo_block_;
   std::vector<std::int32_t> tokens_;
+  std::uint64_t given_ = 0;  // Names for large ids and for tails.
   // Looked up by key only, never walked: its order decides nothing.
   std::unordered_map<std::uint64_t, std::uint32_t> names_;
 };

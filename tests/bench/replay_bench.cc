@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "octavo/sim/loaded_trace.h"
 #include "octavo/sim/replay.h"
 #include "octavo/sim/trace_generate.h"
 #include <benchmark/benchmark.h>
@@ -16,31 +17,9 @@
 namespace octavo::bench {
 namespace {
 
-// A trace in memory, so that reading it is nobody's time.
-class LoadedTrace final : public sim::TraceReader {
- public:
-  explicit LoadedTrace(sim::TraceReader& source)
-      : TraceReader(source.name(), source.format(), source.block_size()) {
-    sim::TraceRequest request;
-    while (source.next(request)) {
-      requests_.push_back(request);
-    }
-  }
-  void rewind() { next_ = 0; }
+using sim::LoadedTrace;
 
- private:
-  bool read(sim::TraceRequest& request) override {
-    if (next_ == requests_.size()) {
-      return false;
-    }
-    request = requests_[next_++];
-    return true;
-  }
-
-  std::vector<sim::TraceRequest> requests_;
-  std::size_t next_ = 0;
-};
-
+// In memory, so that reading it is nobody's time.
 LoadedTrace& trace() {
   static LoadedTrace loaded = [] {
     const char* file = std::getenv("OCTAVO_BENCH_TRACE");

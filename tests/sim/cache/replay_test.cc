@@ -9,46 +9,20 @@
 
 #include "naive_replay.h"
 #include "octavo/error.h"
+#include "octavo/sim/loaded_trace.h"
 #include "octavo/sim/trace_generate.h"
 #include <gtest/gtest.h>
 
 namespace octavo::sim {
 namespace {
 
-// A trace in memory.
-class Requests final : public TraceReader {
- public:
-  Requests(std::int64_t block_size, std::vector<TraceRequest> requests)
-      : TraceReader("test", TraceFormat::Octavo, block_size), requests_(std::move(requests)) {}
-  explicit Requests(TraceReader& reader)
-      : TraceReader(reader.name(), reader.format(), reader.block_size()) {
-    TraceRequest request;
-    while (reader.next(request)) {
-      requests_.push_back(request);
-    }
-  }
-  void rewind() { next_ = 0; }
-  const std::vector<TraceRequest>& all() const { return requests_; }
-
- private:
-  bool read(TraceRequest& request) override {
-    if (next_ == requests_.size()) {
-      return false;
-    }
-    request = requests_[next_++];
-    return true;
-  }
-  std::vector<TraceRequest> requests_;
-  std::size_t next_ = 0;
-};
-
-Requests workload(WorkloadKind kind, std::int64_t requests) {
+LoadedTrace workload(WorkloadKind kind, std::int64_t requests) {
   WorkloadOptions options;
   options.kind = kind;
   options.seed = 5;
   options.requests = requests;
   const std::unique_ptr<TraceReader> reader = make_workload(options);
-  return Requests(*reader);
+  return LoadedTrace(*reader);
 }
 
 TraceRequest request(std::int64_t input_tokens, std::vector<std::uint64_t> ids) {
@@ -69,9 +43,9 @@ void expect_same(const ReplayRun& run, const ReplayRun& expected, const std::str
 TEST(Replay, AgreesWithANaiveReplayForEveryWorkloadPoolAndBatch) {
   for (const WorkloadKind kind :
        {WorkloadKind::Chat, WorkloadKind::Agent, WorkloadKind::Adversarial}) {
-    Requests trace = workload(kind, kind == WorkloadKind::Agent ? 60 : 150);
+    LoadedTrace trace = workload(kind, kind == WorkloadKind::Agent ? 60 : 150);
     std::int64_t longest = 0;
-    for (const TraceRequest& each : trace.all()) {
+    for (const TraceRequest& each : trace.requests()) {
       longest = std::max(longest, each.input_tokens);
     }
     for (const std::int64_t block_size : {trace.block_size(), trace.block_size() / 2}) {
@@ -86,7 +60,7 @@ TEST(Replay, AgreesWithANaiveReplayForEveryWorkloadPoolAndBatch) {
           trace.rewind();
           const ReplayRun run = replay(trace, options).runs[0];
           NaiveReplay naive(blocks, block_size, live);
-          for (const TraceRequest& each : trace.all()) {
+          for (const TraceRequest& each : trace.requests()) {
             naive.serve(each, trace.block_size());
           }
           expect_same(run, naive.finish(),
@@ -101,7 +75,7 @@ TEST(Replay, AgreesWithANaiveReplayForEveryWorkloadPoolAndBatch) {
 TEST(Replay, OneTokenABlockChangesNoResult) {
   for (const WorkloadKind kind :
        {WorkloadKind::Chat, WorkloadKind::Agent, WorkloadKind::Adversarial}) {
-    Requests trace = workload(kind, 400);
+    LoadedTrace trace = workload(kind, 400);
     for (const int live : {1, 4}) {
       ReplayOptions options;
       options.block_size = 16;
@@ -125,7 +99,7 @@ TEST(Replay, OneTokenABlockChangesNoResult) {
 }
 
 TEST(Replay, NeverLetsATokenStandForABlockThatItCannotTell) {
-  Requests trace(24, {request(48, {1, 2}), request(48, {1, 3})});
+  LoadedTrace trace("test", 24, {request(48, {1, 2}), request(48, {1, 3})});
   ReplayOptions options;
   options.block_size = 16;  // Blocks lie across ids.
   options.blocks = {100};
@@ -139,7 +113,8 @@ TEST(Replay, NeverLetsATokenStandForABlockThatItCannotTell) {
 
 TEST(Replay, ServesUpToTheEndOfTheSharedIdButNeverAWholePrompt) {
   // 20 and 24 tokens share ids of 8: 16 tokens, four blocks of 4. Then the same prompt once more.
-  Requests trace(8, {request(20, {1, 2, 3}), request(24, {1, 2, 4}), request(24, {1, 2, 4})});
+  LoadedTrace trace("test", 8,
+                    {request(20, {1, 2, 3}), request(24, {1, 2, 4}), request(24, {1, 2, 4})});
   ReplayOptions options;
   options.block_size = 4;
   options.blocks = {100};
@@ -150,7 +125,7 @@ TEST(Replay, ServesUpToTheEndOfTheSharedIdButNeverAWholePrompt) {
 
 TEST(Replay, PartialKeysServeInsideABlockWhereAHistoryContinues) {
   // The first prompt ends inside a block of 16; the second one continues it.
-  Requests trace(4, {request(20, {1, 2, 3, 4, 5}), request(28, {1, 2, 3, 4, 5, 6, 7})});
+  LoadedTrace trace("test", 4, {request(20, {1, 2, 3, 4, 5}), request(28, {1, 2, 3, 4, 5, 6, 7})});
   ReplayOptions options;
   options.block_size = 16;
   options.blocks = {10};
@@ -161,7 +136,7 @@ TEST(Replay, PartialKeysServeInsideABlockWhereAHistoryContinues) {
 }
 
 TEST(Replay, CountsRequestsThatCanNeverFitAndGoesOn) {
-  Requests trace(16, {request(16, {1}), request(33, {1, 2, 3}), request(32, {1, 4})});
+  LoadedTrace trace("test", 16, {request(16, {1}), request(33, {1, 2, 3}), request(32, {1, 4})});
   ReplayOptions options;
   options.blocks = {2};
   const ReplayRun run = replay(trace, options).runs[0];
@@ -173,7 +148,7 @@ TEST(Replay, CountsRequestsThatCanNeverFitAndGoesOn) {
 
 TEST(Replay, RetiresTheOldestWhenThereIsNoRoom) {
   // Two of three blocks each: the second one does not fit beside the first.
-  Requests trace(16, {request(32, {1, 2}), request(32, {3, 4}), request(32, {3, 5})});
+  LoadedTrace trace("test", 16, {request(32, {1, 2}), request(32, {3, 4}), request(32, {3, 5})});
   ReplayOptions options;
   options.blocks = {3};
   options.live = 3;
@@ -184,7 +159,7 @@ TEST(Replay, RetiresTheOldestWhenThereIsNoRoom) {
 }
 
 TEST(Replay, TakesTheFirstRequestsOnly) {
-  Requests trace = workload(WorkloadKind::Chat, 50);
+  LoadedTrace trace = workload(WorkloadKind::Chat, 50);
   ReplayOptions options;
   options.blocks = {10000};
   options.limit = 7;
@@ -195,7 +170,8 @@ TEST(Replay, TakesTheFirstRequestsOnly) {
 
 TEST(Replay, TellsLargeIdsApart) {
   const std::uint64_t big = std::uint64_t{1} << 63;
-  Requests trace(1, {request(2, {big, 5}), request(2, {big + 1, 5}), request(2, {big, 6})});
+  LoadedTrace trace("test", 1,
+                    {request(2, {big, 5}), request(2, {big + 1, 5}), request(2, {big, 6})});
   ReplayOptions options;
   options.block_size = 1;
   options.blocks = {100};
@@ -203,7 +179,7 @@ TEST(Replay, TellsLargeIdsApart) {
 }
 
 TEST(Replay, SameTraceSameDigest) {
-  Requests trace = workload(WorkloadKind::Adversarial, 300);
+  LoadedTrace trace = workload(WorkloadKind::Adversarial, 300);
   ReplayOptions options;
   options.blocks = {500};
   options.live = 4;
@@ -214,7 +190,7 @@ TEST(Replay, SameTraceSameDigest) {
 
 TEST(Replay, NamesTheOptionThatIsOutOfRange) {
   const auto message = [](auto change) {
-    Requests trace(16, {request(16, {1})});
+    LoadedTrace trace("test", 16, {request(16, {1})});
     ReplayOptions options;
     options.blocks = {8};
     change(options);

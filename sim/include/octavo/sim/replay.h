@@ -12,8 +12,15 @@
 // pseudo-token a block takes the place of all of its tokens: the results are the same (tested), and
 // the replay is faster by the size of a block.
 //
-// One thread; memory grows with the pools, the longest prompts and the live requests, not with the
-// trace.
+// What a trace does not name (the tails of prompts where tails have no ids) is shared by none. A trace
+// without prefix ids is refused.
+//
+// Every pool size is replayed under every policy asked for, each pool in a manager of its own. The
+// trace is read once, in batches of some millions of tokens; while the pools work through one of
+// them, spread over the threads, the next one is read. A pool's result depends on the trace and on
+// its own options alone, so the number of threads changes nothing but the time. Memory grows with
+// the pools, the longest prompts and the live requests, not with the trace: two batches of 4 MiB or
+// of the longest prompt, whatever is more, are all that is held of it.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +34,21 @@
 namespace octavo::sim {
 
 struct ReplayOptions {
-  std::int64_t block_size = 16;                 ///< Of the engine, in tokens, [1, 65536].
-  std::vector<std::int64_t> blocks;             ///< Pool sizes, each [1, 2^31 - 1]; one run each.
-  int live = 1;                                 ///< Requests held at a time, [1, 2^24].
-  std::int64_t limit = 0;                       ///< Replay the first `limit` requests; 0 = all.
-  bool full_blocks_only = false;                ///< No partial keys: only whole blocks are shared.
-  bool expand_tokens = false;                   ///< Never let a pseudo-token stand for a block.
-  EvictionPolicy policy = EvictionPolicy::Lru;  ///< Of every pool.
+  std::int64_t block_size = 16;      ///< Of the engine, in tokens, [1, 65536].
+  std::vector<std::int64_t> blocks;  ///< Pool sizes, each [1, 2^31 - 1]; one run each
+  std::vector<EvictionPolicy> policies{EvictionPolicy::Lru};  ///< under each of these.
+  int live = 1;                      ///< Requests held at a time, [1, 2^24].
+  std::int64_t limit = 0;            ///< Replay the first `limit` requests; 0 = all.
+  bool full_blocks_only = false;     ///< No partial keys: only whole blocks are shared.
+  bool expand_tokens = false;        ///< Never let a pseudo-token stand for a block.
+  int threads = 1;                   ///< That work on the pools, [0, 1024]; 0 = one a core.
 };
 
 /// What one pool served. Rejected requests (longer than the whole pool) count in nothing else.
 struct ReplayRun {
   std::int64_t blocks = 0;
   std::int64_t block_size = 0;
+  EvictionPolicy policy = EvictionPolicy::Lru;
   std::int64_t requests = 0;  ///< Served ones.
   std::int64_t rejected_requests = 0;
   std::int64_t prompt_tokens = 0;
@@ -47,7 +56,7 @@ struct ReplayRun {
   std::int64_t evicted_blocks = 0;
   std::int64_t bound_blocks_max = 0;   ///< The most that live requests held.
   std::int64_t parked_blocks_max = 0;  ///< The most that were kept for later ones.
-  double seconds = 0;                  ///< Wall time inside the block manager.
+  double seconds = 0;                  ///< Wall time of serving, reading the trace left out.
   std::uint64_t digest = 0;            ///< Of the manager at the end, see BlockManager::digest.
 
   double hit_rate() const {
@@ -63,14 +72,15 @@ struct ReplayResult {
   std::int64_t requests = 0;       ///< Read from the trace.
   std::int64_t prompt_tokens = 0;  ///< Of all of them.
   bool pseudo_tokens = false;      ///< One token stood for a block.
-  std::vector<ReplayRun> runs;     ///< One a pool size, in the order asked for.
+  std::vector<ReplayRun> runs;     ///< By policy, then by pool size, in the order asked for.
 };
 
 /// Called after every request with the number done.
 using ReplayProgress = std::function<void(std::int64_t)>;
 
 /// Reads the trace once and replays it through all pools side by side. Raises InvalidArgument for
-/// an option outside its range, InputError for what is wrong with the trace.
+/// an option outside its range, Unimplemented for a policy that the block manager does not have,
+/// InputError for what is wrong with the trace, for one without prefix ids too.
 ReplayResult replay(TraceReader& trace,
                     const ReplayOptions& options,
                     const ReplayProgress& progress = {});
