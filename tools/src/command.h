@@ -39,6 +39,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+void register_check(CLI::App& app, Context& context);
 void register_footprint(CLI::App& app, Context& context);
 void register_plan(CLI::App& app, Context& context);
 void register_replay(CLI::App& app, Context& context);

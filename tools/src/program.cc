@@ -40,6 +40,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_plan(app, context);
   register_footprint(app, context);
   register_replay(app, context);
+  register_check(app, context);
   register_trace(app, context);
 }
 
