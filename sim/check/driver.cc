@@ -335,6 +335,9 @@ Outcome Driver::recover(const std::vector<std::int32_t>& named, std::uint64_t be
 }
 
 Outcome Driver::dispatch(const CheckOp& op) {
+  if (op.slot >= setup_.slots) {
+    return Outcome::Skipped;
+  }
   switch (op.verb) {
     case CheckVerb::Admit:
       return admit(op);

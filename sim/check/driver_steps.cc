@@ -121,8 +121,9 @@ Outcome Driver::compute(const Step& step, const std::vector<KVCache::StepIndices
   const std::uint64_t prepared = digest();
   host_alloc_after_ = -1;  // From here on most allocations are the checker's own.
   std::vector<std::vector<LayerOutput>> seen;
+  std::size_t next = 0;
   const Called called = call([&](Rig& rig) {
-    const KVCache::StepIndices& mine = indices[seen.size()];
+    const KVCache::StepIndices& mine = indices[next++];
     seen.push_back(run_layers(rig.layers, batch, mine, [&](int layer) {
       return rig.cache.prepare_cross(layer, batch.cu_seqlens_q, batch.slots);
     }));

@@ -31,8 +31,9 @@ class Shrinker {
   }
 
  private:
-  // Whether `log` fails in the same way; if so it is the best one, cut behind the failure.
-  bool accept(const CheckLog& log) {
+  // Whether `log` fails in the same way; if so it is the best one, cut behind the failure. A replay
+  // ends with a read-back of its own, so a log must also stay as short as wanted.
+  bool accept(const CheckLog& log, std::int64_t ops_max) {
     if (budget_ <= 0 || log.ops.empty()) {
       return false;
     }
@@ -43,7 +44,8 @@ class Shrinker {
       return false;  // No such cache can be made.
     }
     budget_ -= 8 + std::ssize(result.log.ops);  // Making a cache costs as much as some operations.
-    if (!result.violation || result.violation->kind != best_.violation->kind) {
+    if (!result.violation || result.violation->kind != best_.violation->kind ||
+        std::ssize(result.log.ops) > ops_max) {
       return false;
     }
     best_ = std::move(result);
@@ -58,7 +60,7 @@ class Shrinker {
         CheckLog log = best_.log;
         const auto begin = log.ops.begin() + static_cast<std::ptrdiff_t>(at);
         log.ops.erase(begin, begin + static_cast<std::ptrdiff_t>(run));
-        if (accept(log)) {
+        if (accept(log, std::ssize(best_.log.ops) - 1)) {
           is_better = true;
         } else {
           at += run;
@@ -70,7 +72,7 @@ class Shrinker {
 
   bool attempt(const std::function<bool(CheckLog&)>& change) {
     CheckLog log = best_.log;
-    return change(log) && accept(log);
+    return change(log) && accept(log, std::ssize(best_.log.ops));
   }
 
   // Halves of a number, as long as that works; then the number less one.

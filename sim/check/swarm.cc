@@ -99,7 +99,7 @@ Swarm draw_swarm(Rng& rng, const CheckOptions& options, std::int64_t max_output)
   swarm.boundary_chance = rng.chance(1, 2) ? rng.between(1, 12) : 0;
   swarm.partial_addressable = rng.chance(1, 3) ? rng.between(1, 8) : 0;
   swarm.other_namespaces = rng.chance(1, 3) ? rng.between(1, 12) : 0;
-  if (setup.has(CheckRowKind::State)) {
+  if (setup.has(CheckRowKind::State) || swarm.weight(CheckFault::Rewind) == 0) {
     swarm.drafts = 0;  // A state does not go back.
   }
   const bool has_faults = std::any_of(swarm.weights.begin(), swarm.weights.end(),
