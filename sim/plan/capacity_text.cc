@@ -10,7 +10,7 @@ namespace {
 
 std::string layers_text(const CapacityPlan& plan, bool windowed) {
   std::int64_t count = 0;
-  for (const AttentionLayer& layer : plan.request.model.layers) {
+  for (const CacheLayer& layer : plan.request.model.layers) {
     count += (layer.window > 0) == windowed ? 1 : 0;
   }
   return grouped(count);

@@ -51,7 +51,7 @@ std::vector<LayerGroup> group_layers(const ModelConfig& model,
                                      const std::vector<std::int64_t>& bytes) {
   std::vector<LayerGroup> groups;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    AttentionLayer layer = model.layers[i];
+    CacheLayer layer = model.layers[i];
     layer.kv_heads = rows.specs[i].kv_heads;
     auto it = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& group) {
       return group.layer == layer && group.bytes_per_layer == bytes[i];

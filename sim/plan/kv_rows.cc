@@ -32,7 +32,7 @@ void check_options(const RowOptions& options) {
   require_in("tokens of a step", options.max_step_tokens, 1, kMaxTokensPerSeq);
 }
 
-KVLayerSpec make_spec(const AttentionLayer& layer, std::int64_t heads, const KvFormat& format) {
+KVLayerSpec make_spec(const CacheLayer& layer, std::int64_t heads, const KvFormat& format) {
   KVLayerSpec spec;
   spec.kv_heads = static_cast<int>(heads);
   spec.head_dim = static_cast<int>(layer.head_dim);
@@ -107,7 +107,7 @@ KvRows make_kv_rows(const ModelConfig& model, const RowOptions& options) {
     }
     config.paged = paged;
   }
-  for (const AttentionLayer& layer : model.layers) {
+  for (const CacheLayer& layer : model.layers) {
     const std::int64_t heads = heads_per_rank(model, layer.kv_heads, options.tp);
     rows.specs.push_back(make_spec(layer, heads, options.format));
   }
@@ -126,7 +126,7 @@ std::vector<KvClass> kv_classes(const ModelConfig& model, const RowOptions& opti
   const std::vector<std::int64_t> bytes_of_two = footprint(two.config, two.specs).per_layer;
   std::vector<KvClass> classes;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    AttentionLayer layer = model.layers[i];
+    CacheLayer layer = model.layers[i];
     layer.kv_heads = one.specs[i].kv_heads;
     auto it = std::find_if(classes.begin(), classes.end(),
                            [&](const KvClass& known) { return known.layer == layer; });

@@ -75,7 +75,7 @@ bool ModelConfig::any_windowed() const {
 
 std::int64_t ModelConfig::largest_window() const {
   std::int64_t window = 0;
-  for (const AttentionLayer& layer : layers) {
+  for (const CacheLayer& layer : layers) {
     window = std::max(window, layer.window);
   }
   return window;

@@ -50,7 +50,7 @@ TextTower read_text_tower(const JsonFields& text,
                           std::vector<std::string>& notes);
 
 /// One entry a layer. Raises InputError for windows that the config does not settle.
-std::vector<AttentionLayer> read_attention_layers(const JsonFields& text,
+std::vector<CacheLayer> read_attention_layers(const JsonFields& text,
                                                   const TextTower& tower,
                                                   std::vector<std::string>& notes);
 

@@ -19,8 +19,8 @@ constexpr double kGib = 1073741824.0;
 
 struct Expected {
   std::size_t layers;
-  AttentionLayer first;
-  AttentionLayer last;
+  CacheLayer first;
+  CacheLayer last;
   std::int64_t bytes_per_token;  // bf16, on one GPU
   double billions;               // parameters as published
   double tolerance;              // half a unit of the last published digit

@@ -55,7 +55,7 @@ KvRows make_kv_rows(const ModelConfig& model, const RowOptions& options);
 
 /// Layers that are alike, in the order of their first layer.
 struct KvClass {
-  AttentionLayer layer;  ///< With the heads of one rank.
+  CacheLayer layer;  ///< With the heads of one rank.
   std::int64_t layers = 0;
   std::int64_t bytes_per_token = 0;  ///< Of all its layers on one rank, per-token scales included.
   bool window_bounds = false;  ///< The window bounds what a sequence holds, it does not only mask.
