@@ -91,8 +91,8 @@ std::vector<bool> windowed_by_rule(const JsonFields& text,
 }  // namespace
 
 std::vector<CacheLayer> read_attention_layers(const JsonFields& text,
-                                                  const TextTower& tower,
-                                                  std::vector<std::string>& notes) {
+                                              const TextTower& tower,
+                                              std::vector<std::string>& notes) {
   const bool listed = text.has("layer_types");
   const std::vector<bool> windowed =
       listed ? windowed_by_list(text, tower) : windowed_by_rule(text, tower, notes);

@@ -14,12 +14,16 @@ namespace octavo::sim {
 /// out (line 0, an empty field).
 class InputError : public Error {
  public:
-  InputError(std::string_view file, std::int64_t line, std::string_view field,
+  InputError(std::string_view file,
+             std::int64_t line,
+             std::string_view field,
              std::string_view what)
       : Error(ErrorCode::InvalidArgument, compose(file, line, field, what)) {}
 
  private:
-  static std::string compose(std::string_view file, std::int64_t line, std::string_view field,
+  static std::string compose(std::string_view file,
+                             std::int64_t line,
+                             std::string_view field,
                              std::string_view what) {
     std::string text(file);
     if (line > 0) {
