@@ -123,10 +123,10 @@ TEST_F(EngineLogs, EveryRowLiesInTheIntervalOfItsBudget) {
   for (const Json& row : log_rows()) {
     if (!row.contains("known_difference")) {
       const auto [low, high] = interval_of(row);
-      EXPECT_TRUE(agrees(row)) << row.at("id") << ": blocks " << low.blocks << " to "
-                               << high.blocks << ", tokens " << low.tokens << " to "
-                               << high.tokens << ", concurrency " << low.concurrency << " to "
-                               << high.concurrency << ", block " << low.block_size << "\n"
+      EXPECT_TRUE(agrees(row)) << row.at("id") << ": blocks " << low.blocks << " to " << high.blocks
+                               << ", tokens " << low.tokens << " to " << high.tokens
+                               << ", concurrency " << low.concurrency << " to " << high.concurrency
+                               << ", block " << low.block_size << "\n"
                                << row.at("logged");
       ++checked;
     }
