@@ -2,13 +2,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command.h"
-#include "octavo/sim/capacity.h"
+#include "octavo/sim/plan_questions.h"
 #include "octavo/sim/replay.h"
 #include "octavo/sim/trace.h"
 #include "plan_text.h"
 #include "progress.h"
+#include "table.h"
 #include "validate.h"
 
 namespace octavo::tools {
@@ -27,6 +29,9 @@ struct PlanOptions {
   std::optional<std::int64_t> gpus;
   std::optional<std::int64_t> tp;
   bool expert_parallel = false;
+  std::optional<double> want_concurrency;
+  std::vector<std::string> require;
+  bool csv = false;
   sim::PlanRequest request;
   std::string trace;
   bool explain = false;
@@ -91,7 +96,29 @@ sim::PoolHits replay_trace(const std::string& path,
   return {trace->name(), run.requests, run.rejected_requests, run.prompt_tokens, run.hit_tokens};
 }
 
+/// Says on stderr what is not so; the exit code.
+int plan_status(const sim::CapacityPlan& plan, const PlanExtras& extras, Context& context) {
+  context.out.flush();
+  if (!plan.fits) {
+    context.err << "octavo plan: " << sim::does_not_fit_text(plan) << '\n';
+    return kExitDoesNotFit;
+  }
+  int status = kExitOk;
+  for (const sim::Verdict& verdict : extras.verdicts) {
+    if (!verdict.met) {
+      context.err << "octavo plan: required " << verdict.requirement.text() << ", but "
+                  << verdict.requirement.figure << " is " << fixed(verdict.value, 3) << '\n';
+      status = kExitCheckFailed;
+    }
+  }
+  return status;
+}
+
 int run_plan(const PlanOptions& options, Context& context) {
+  std::vector<sim::Requirement> requirements;
+  for (const std::string& text : options.require) {
+    requirements.push_back(sim::parse_requirement(text));
+  }
   sim::PlanRequest request = options.request;
   request.gpu = make_gpu(options);
   request.format = sim::parse_kv_format(options.kv_dtype);
@@ -114,17 +141,23 @@ int run_plan(const PlanOptions& options, Context& context) {
   if (!options.trace.empty() && plan.expected.blocks > 0) {
     plan.hits = replay_trace(options.trace, plan, context);
   }
+  PlanExtras extras;
+  extras.equations = options.explain;
+  extras.sensitivities = sim::sensitivities(plan);
+  if (options.want_concurrency) {
+    extras.ways = sim::ways_to_reach(request, *options.want_concurrency);
+  }
+  for (const sim::Requirement& requirement : requirements) {
+    extras.verdicts.push_back(sim::judge_requirement(plan, requirement));
+  }
   if (context.json) {
-    context.out << sim::to_json(plan, options.explain) << '\n';
+    context.out << plan_json(plan, extras) << '\n';
+  } else if (options.csv) {
+    context.out << sim::to_csv(plan);
   } else {
-    print_plan(plan, options.explain, context.out);
+    print_plan(plan, extras, context.out);
   }
-  if (!plan.fits) {
-    context.out.flush();
-    context.err << "octavo plan: " << sim::does_not_fit_text(plan) << '\n';
-    return kExitDoesNotFit;
-  }
-  return kExitOk;
+  return plan_status(plan, extras, context);
 }
 
 void add_subject_options(CLI::App& command, PlanOptions& options) {
@@ -212,6 +245,13 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
       ->check(number_range(0, kGibMax));
   command.add_option("--trace", options.trace,
                      "a trace: also the hit rate that such a pool would have had");
+  command
+      .add_option("--want-concurrency", options.want_concurrency,
+                  "also what alone would run so many requests of --max-len at once")
+      ->check(number_range(1, kMaxSeqs));
+  command.add_option("--require", options.require,
+                     "e.g. 'concurrency>=32': exit code 1 unless it holds; may be repeated");
+  command.add_flag("--csv", options.csv, "the main figures as two lines of CSV");
   command.add_flag("--explain", options.explain, "every equation with its numbers");
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "table.h"
+#include <nlohmann/json.hpp>
 
 namespace octavo::tools {
 namespace {
@@ -210,9 +211,40 @@ void print_equations(const sim::CapacityPlan& plan, std::ostream& out) {
   }
 }
 
+void print_sensitivities(const std::vector<sim::Sensitivity>& all, std::ostream& out) {
+  if (all.empty()) {
+    return;
+  }
+  Table table(
+      {{"what moves the answer", Align::Left}, {"range", Align::Left}, {"tokens from"}, {"to"}});
+  for (const sim::Sensitivity& one : all) {
+    table.add_row({one.input, one.range, grouped(std::min(one.tokens_at_low, one.tokens_at_high)),
+                   grouped(std::max(one.tokens_at_low, one.tokens_at_high))});
+  }
+  out << '\n' << table;
+}
+
+void print_ways(const sim::WaysToReach& ways, std::ostream& out) {
+  Table table({{"for " + fixed(ways.concurrency, 0) + " requests at once, one of", Align::Left},
+               {"", Align::Left}});
+  const auto add = [&](const std::string& option, const std::string& value) {
+    table.add_row({option, value.empty() ? "not by this alone" : value});
+  };
+  add("--gpu-memory-utilization", ways.utilization ? fixed(*ways.utilization, 3) : "");
+  add("--gpus", ways.gpus ? grouped(*ways.gpus) + " (tp " + grouped(ways.division.tp) + ", dp " +
+                                grouped(ways.division.dp) + ")"
+                          : "");
+  add("--kv-dtype", ways.kv_dtype.value_or(""));
+  add("--max-len", ways.max_len ? std::to_string(*ways.max_len) : "");
+  out << '\n' << table;
+  if (ways.max_num_seqs) {
+    out << "each with --max-num-seqs " << *ways.max_num_seqs << '\n';
+  }
+}
+
 }  // namespace
 
-void print_plan(const sim::CapacityPlan& plan, bool with_equations, std::ostream& out) {
+void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::ostream& out) {
   out << plan.request.model.name << " on " << gpus_text(plan) << ", KV cache in "
       << plan.request.format.name << ", engine " << sim::to_string(plan.engine) << "\n\n";
   if (plan.budget) {
@@ -225,13 +257,48 @@ void print_plan(const sim::CapacityPlan& plan, bool with_equations, std::ostream
   if (plan.hits) {
     print_hits(*plan.hits, out);
   }
+  print_sensitivities(extras.sensitivities, out);
+  if (extras.ways) {
+    print_ways(*extras.ways, out);
+  }
   out << "\nRemarks\n";
   for (const std::string& remark : sim::remarks(plan)) {
     print_wrapped(remark, out);
   }
-  if (with_equations) {
+  if (extras.equations) {
     print_equations(plan, out);
   }
+}
+
+std::string plan_json(const sim::CapacityPlan& plan, const PlanExtras& extras) {
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(sim::to_json(plan, extras.equations));
+  json["sensitivities"] = Json::array();
+  for (const sim::Sensitivity& one : extras.sensitivities) {
+    json["sensitivities"].push_back({{"input", one.input},
+                                     {"range", one.range},
+                                     {"tokens_at_low", one.tokens_at_low},
+                                     {"tokens_at_high", one.tokens_at_high}});
+  }
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  if (extras.ways) {
+    const sim::WaysToReach& ways = *extras.ways;
+    json["wanted"] = {{"concurrency", ways.concurrency},
+                      {"gpu_memory_utilization", or_null(ways.utilization)},
+                      {"gpus", or_null(ways.gpus)},
+                      {"tp", ways.gpus ? Json(ways.division.tp) : Json(nullptr)},
+                      {"dp", ways.gpus ? Json(ways.division.dp) : Json(nullptr)},
+                      {"kv_dtype", or_null(ways.kv_dtype)},
+                      {"max_len", or_null(ways.max_len)},
+                      {"max_num_seqs", or_null(ways.max_num_seqs)}};
+  }
+  json["requirements"] = Json::array();
+  for (const sim::Verdict& verdict : extras.verdicts) {
+    json["requirements"].push_back({{"requirement", verdict.requirement.text()},
+                                    {"value", verdict.value},
+                                    {"met", verdict.met}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace octavo::tools

@@ -1,12 +1,27 @@
-// A capacity plan as a person reads it: tables, sentences, and every equation when asked.
+// A capacity plan as a person reads it (tables, sentences, and every equation when asked), and as a
+// machine does.
 #pragma once
 
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
-#include "octavo/sim/capacity.h"
+#include "octavo/sim/plan_questions.h"
 
 namespace octavo::tools {
 
-void print_plan(const sim::CapacityPlan& plan, bool with_equations, std::ostream& out);
+/// What was asked beside the plan itself.
+struct PlanExtras {
+  bool equations = false;
+  std::vector<sim::Sensitivity> sensitivities = {};
+  std::optional<sim::WaysToReach> ways = {};
+  std::vector<sim::Verdict> verdicts = {};
+};
+
+void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::ostream& out);
+
+/// One JSON object, schema_version 1, without a trailing newline.
+std::string plan_json(const sim::CapacityPlan& plan, const PlanExtras& extras);
 
 }  // namespace octavo::tools
