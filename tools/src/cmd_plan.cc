@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command.h"
+#include "octavo/sim/boot_log.h"
 #include "octavo/sim/plan_questions.h"
 #include "octavo/sim/replay.h"
 #include "octavo/sim/trace.h"
@@ -31,6 +32,7 @@ struct PlanOptions {
   bool expert_parallel = false;
   std::optional<double> want_concurrency;
   std::vector<std::string> require;
+  std::string boot_log;
   bool csv = false;
   sim::PlanRequest request;
   std::string trace;
@@ -96,6 +98,17 @@ sim::PoolHits replay_trace(const std::string& path,
   return {trace->name(), run.requests, run.rejected_requests, run.prompt_tokens, run.hit_tokens};
 }
 
+sim::PlanRequest with_boot_log(const std::string& path,
+                               const sim::PlanRequest& request,
+                               PlanExtras& extras) {
+  const sim::BootLog log = sim::read_boot_log(path);
+  sim::Calibrated calibrated = sim::calibrate(request, log);
+  extras.log_found = log.found;
+  extras.log_inferred = std::move(calibrated.inferred);
+  extras.log_compared = sim::compare_with_log(calibrated.request, log);
+  return calibrated.request;
+}
+
 /// Says on stderr what is not so; the exit code.
 int plan_status(const sim::CapacityPlan& plan, const PlanExtras& extras, Context& context) {
   context.out.flush();
@@ -133,6 +146,10 @@ int run_plan(const PlanOptions& options, Context& context) {
                                                          : DType::BF16;
   }
   divide_gpus(options, request);
+  PlanExtras extras;
+  if (!options.boot_log.empty()) {
+    request = with_boot_log(options.boot_log, request, extras);
+  }
   sim::CapacityPlan plan = sim::plan_capacity(request);
   if (!options.trace.empty() && request.model.all_windowed()) {
     throw UsageError("--trace: every layer of " + request.model.name +
@@ -141,7 +158,6 @@ int run_plan(const PlanOptions& options, Context& context) {
   if (!options.trace.empty() && plan.expected.blocks > 0) {
     plan.hits = replay_trace(options.trace, plan, context);
   }
-  PlanExtras extras;
   extras.equations = options.explain;
   extras.sensitivities = sim::sensitivities(plan);
   if (options.want_concurrency) {
@@ -245,6 +261,8 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
       ->check(number_range(0, kGibMax));
   command.add_option("--trace", options.trace,
                      "a trace: also the hit rate that such a pool would have had");
+  command.add_option("--boot-log", options.boot_log,
+                     "a start-up log of vLLM, SGLang or TensorRT-LLM: its terms replace estimates");
   command
       .add_option("--want-concurrency", options.want_concurrency,
                   "also what alone would run so many requests of --max-len at once")

@@ -261,6 +261,14 @@ void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::os
   if (extras.ways) {
     print_ways(*extras.ways, out);
   }
+  if (!extras.log_found.empty()) {
+    out << "\nFrom the start-up log\n";
+    for (const auto* lines : {&extras.log_found, &extras.log_inferred, &extras.log_compared}) {
+      for (const std::string& line : *lines) {
+        print_wrapped(line, out);
+      }
+    }
+  }
   out << "\nRemarks\n";
   for (const std::string& remark : sim::remarks(plan)) {
     print_wrapped(remark, out);
@@ -291,6 +299,11 @@ std::string plan_json(const sim::CapacityPlan& plan, const PlanExtras& extras) {
                       {"kv_dtype", or_null(ways.kv_dtype)},
                       {"max_len", or_null(ways.max_len)},
                       {"max_num_seqs", or_null(ways.max_num_seqs)}};
+  }
+  if (!extras.log_found.empty()) {
+    json["boot_log"] = {{"found", extras.log_found},
+                        {"inferred", extras.log_inferred},
+                        {"compared", extras.log_compared}};
   }
   json["requirements"] = Json::array();
   for (const sim::Verdict& verdict : extras.verdicts) {

@@ -17,6 +17,9 @@ struct PlanExtras {
   std::vector<sim::Sensitivity> sensitivities = {};
   std::optional<sim::WaysToReach> ways = {};
   std::vector<sim::Verdict> verdicts = {};
+  std::vector<std::string> log_found = {};     ///< What a start-up log tells,
+  std::vector<std::string> log_inferred = {};  ///< what follows from it,
+  std::vector<std::string> log_compared = {};  ///< and how this plan compares with it.
 };
 
 void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::ostream& out);
