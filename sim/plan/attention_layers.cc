@@ -90,9 +90,9 @@ std::vector<bool> windowed_by_rule(const JsonFields& text,
 
 }  // namespace
 
-std::vector<AttentionLayer> read_attention_layers(const JsonFields& text,
-                                                  const TextTower& tower,
-                                                  std::vector<std::string>& notes) {
+std::vector<CacheLayer> read_attention_layers(const JsonFields& text,
+                                              const TextTower& tower,
+                                              std::vector<std::string>& notes) {
   const bool listed = text.has("layer_types");
   const std::vector<bool> windowed =
       listed ? windowed_by_list(text, tower) : windowed_by_rule(text, tower, notes);
@@ -110,7 +110,7 @@ std::vector<AttentionLayer> read_attention_layers(const JsonFields& text,
       window = text.integer("sliding_window", 1, kPositionsMax);
     }
   }
-  std::vector<AttentionLayer> layers;
+  std::vector<CacheLayer> layers;
   for (const bool has_window : windowed) {
     layers.push_back({tower.kv_heads, tower.head_dim, has_window ? window : 0});
   }

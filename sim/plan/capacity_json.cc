@@ -33,9 +33,14 @@ Json gpu_json(const Gpu& gpu) {
 }
 
 Json options_json(const PlanRequest& request) {
-  return {{"engine", "octavo"},
+  return {{"engine", to_string(*request.engine)},
           {"tp", request.tp},
+          {"pp", request.pp},
+          {"dp", request.dp},
+          {"dcp", request.dcp},
           {"kv_dtype", request.format.name},
+          {"state_prefix", to_string(request.state_prefix)},
+          {"block_size", request.block_size},
           {"gpu_memory_utilization", request.utilization},
           {"max_len", request.max_len},
           {"max_num_seqs", request.max_num_seqs},
@@ -62,31 +67,59 @@ Json pool_json(const PoolCapacity& pool) {
   return {{"kv_budget_bytes", pool.budget_bytes},
           {"blocks", pool.blocks},
           {"tokens", pool.tokens},
-          {"concurrency", pool.concurrency}};
+          {"concurrency", pool.concurrency},
+          {"state_slots", pool.state_slots >= 0 ? Json(pool.state_slots) : Json(nullptr)}};
+}
+
+Json group_json(const CapacityPlan& plan, const EngineGroup& group) {
+  return {{"kind", kind_name(plan.classes[group.layer_class].layer)},
+          {"layers", group.layers},
+          {"padding_layers", group.padding_layers},
+          {"block_size", group.block_size > 0 ? Json(group.block_size) : Json(nullptr)},
+          {"blocks_per_request", group.blocks_per_request}};
+}
+
+Json deployment_json(const CapacityPlan& plan) {
+  return {{"gpus", plan.gpus()},
+          {"replicas", plan.request.dp},
+          {"tokens", plan.expected.tokens * plan.request.dp},
+          {"concurrency", plan.total_concurrency()},
+          {"smallest_stage", plan.stage},
+          {"layers_of_stage", plan.stage_layers}};
+}
+
+Json limits_json(const CapacityPlan& plan) {
+  return {{"token_pool", plan.expected.concurrency},
+          {"state_slots",
+           plan.expected.state_slots >= 0 ? Json(plan.expected.state_slots) : Json(nullptr)},
+          {"max_num_seqs", plan.request.max_num_seqs}};
 }
 
 Json capacity_json(const CapacityPlan& plan) {
   return {{"kv_budget_bytes", plan.expected.budget_bytes},
-          {"block_size", plan.request.block_size},
+          {"block_size", plan.block_size},
           {"blocks", plan.expected.blocks},
           {"tokens", plan.expected.tokens},
+          {"tokens_meaning", plan.tokens_meaning},
           {"concurrency", plan.expected.concurrency},
           {"blocks_per_request", plan.blocks_per_request},
           {"limited_by", to_string(plan.limited_by)},
           {"fits", plan.fits},
           {"missing_bytes", plan.missing_bytes},
+          {"limits", limits_json(plan)},
           {"low", pool_json(plan.low)},
           {"high", pool_json(plan.high)}};
 }
 
 Json class_json(const KvClass& rows) {
-  return {{"kind", rows.layer.window > 0 ? "window" : "full"},
+  return {{"kind", kind_name(rows.layer)},
           {"layers", rows.layers},
           {"kv_heads_per_rank", rows.layer.kv_heads},
           {"head_dim", rows.layer.head_dim},
           {"window", rows.layer.window > 0 ? Json(rows.layer.window) : Json(nullptr)},
           {"window_bounds_storage", rows.window_bounds},
-          {"per_token_bytes", rows.bytes_per_token}};
+          {"per_token_bytes", rows.bytes_per_token},
+          {"per_sequence_bytes", rows.bytes_per_sequence}};
 }
 
 Json hits_json(const PoolHits& hits) {
@@ -116,6 +149,16 @@ std::string to_json(const CapacityPlan& plan, bool with_equations) {
   for (const KvClass& rows : plan.classes) {
     json["classes"].push_back(class_json(rows));
   }
+  json["groups"] = Json::array();
+  for (const EngineGroup& group : plan.groups) {
+    json["groups"].push_back(group_json(plan, group));
+  }
+  json["waste"] = Json::array();
+  for (const Waste& waste : plan.waste) {
+    json["waste"].push_back(
+        {{"cause", waste.cause}, {"of", waste.of}, {"bytes", waste.bytes}, {"text", waste.text}});
+  }
+  json["deployment"] = deployment_json(plan);
   if (plan.fits) {
     json["remedies"] = nullptr;
   } else {

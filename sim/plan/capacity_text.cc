@@ -10,7 +10,7 @@ namespace {
 
 std::string layers_text(const CapacityPlan& plan, bool windowed) {
   std::int64_t count = 0;
-  for (const AttentionLayer& layer : plan.request.model.layers) {
+  for (const CacheLayer& layer : plan.request.model.layers) {
     count += (layer.window > 0) == windowed ? 1 : 0;
   }
   return grouped(count);
@@ -19,12 +19,12 @@ std::string layers_text(const CapacityPlan& plan, bool windowed) {
 void add_window_remark(const CapacityPlan& plan, std::vector<std::string>& remarks) {
   const ModelConfig& model = plan.request.model;
   const std::string window = grouped(model.largest_window());
-  if (model.all_windowed()) {
+  if (model.all_windowed() && plan.engine == Engine::Octavo) {
     remarks.push_back("Every layer has a window of " + window +
                       " tokens: blocks behind it are released, so a request holds at most " +
                       grouped(plan.blocks_per_request) +
                       " blocks; prefix caching is off in such a pool.");
-  } else if (model.any_windowed()) {
+  } else if (model.any_windowed() && plan.engine == Engine::Octavo) {
     remarks.push_back(
         layers_text(plan, true) + " of " + grouped(static_cast<std::int64_t>(model.layers.size())) +
         " layers have a window of " + window +
@@ -58,6 +58,35 @@ void add_budget_remarks(const CapacityPlan& plan, std::vector<std::string>& rema
   }
 }
 
+void add_state_remark(const CapacityPlan& plan, std::vector<std::string>& remarks) {
+  if (plan.bytes_per_sequence == 0) {
+    return;
+  }
+  const std::string each = decimal(static_cast<double>(plan.bytes_per_sequence) / 1e6, 2);
+  if (plan.engine == Engine::Octavo) {
+    remarks.push_back("Every sequence has " + each +
+                      " MB of its own beside its blocks (states, cross-attention), set aside for " +
+                      grouped(plan.request.max_num_seqs) +
+                      " sequences; Octavo then serves no prefixes, since a state cannot be "
+                      "restored (a smaller --max-num-seqs leaves more blocks).");
+  }
+}
+
+void add_engine_remarks(const CapacityPlan& plan, std::vector<std::string>& remarks) {
+  const std::string ours = octavo_refusal(plan.request.model, plan.request.format);
+  if (plan.engine != Engine::Octavo && !ours.empty()) {
+    remarks.push_back("Planned for engine " + std::string(to_string(plan.engine)) + ": " + ours +
+                      ".");
+  }
+  for (const std::string& note : plan.engine_notes) {
+    remarks.push_back("Engine: " + note + ".");
+  }
+  if (plan.request.dp > 1) {
+    remarks.push_back(grouped(plan.request.dp) +
+                      " replicas keep caches of their own; the figures above are those of one.");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> remarks(const CapacityPlan& plan) {
@@ -65,7 +94,9 @@ std::vector<std::string> remarks(const CapacityPlan& plan) {
   const PlanRequest& request = plan.request;
   add_budget_remarks(plan, result);
   add_window_remark(plan, result);
-  if (request.tp > request.model.kv_heads) {
+  add_state_remark(plan, result);
+  add_engine_remarks(plan, result);
+  if (request.model.kv_heads > 0 && request.tp > request.model.kv_heads) {
     result.push_back("The model has " + grouped(request.model.kv_heads) + " KV heads for " +
                      grouped(request.tp) + " ranks: each rank stores one, " +
                      grouped(request.tp / request.model.kv_heads) + " ranks the same.");
@@ -84,7 +115,8 @@ std::string does_not_fit_text(const CapacityPlan& plan) {
     return {};
   }
   const PlanRequest& request = plan.request;
-  const std::string request_bytes = gib_text(plan.blocks_per_request * plan.bytes_per_block);
+  const std::int64_t needed = plan.blocks_per_request * plan.bytes_per_block + plan.slot_bytes;
+  const std::string request_bytes = gib_text(needed);
   const std::int64_t left = plan.expected.budget_bytes;
   std::string text = "does not fit: ";
   if (left < 0) {
@@ -109,9 +141,8 @@ std::string does_not_fit_text(const CapacityPlan& plan) {
     add("--tp " + std::to_string(*plan.remedies.tp));
   }
   if (!plan.budget) {
-    const double needed =
-        static_cast<double>(plan.blocks_per_request * plan.bytes_per_block) / kGib;
-    add("--kv-budget-gib " + decimal(std::ceil(needed * 100) / 100, 2));
+    const double needed_gib = static_cast<double>(needed) / kGib;
+    add("--kv-budget-gib " + decimal(std::ceil(needed_gib * 100) / 100, 2));
   }
   return text + (remedies.empty()
                      ? "; neither a shorter request, nor the whole memory, nor up to 64 "

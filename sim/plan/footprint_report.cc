@@ -5,6 +5,7 @@
 #include "checked.h"
 #include "number_text.h"
 #include "octavo/error.h"
+#include "rank_layers.h"
 #include <nlohmann/json.hpp>
 
 namespace octavo::sim {
@@ -48,16 +49,17 @@ void resolve_sizes(FootprintRequest& request) {
 
 std::vector<LayerGroup> group_layers(const ModelConfig& model,
                                      const KvRows& rows,
+                                     std::int64_t tp,
                                      const std::vector<std::int64_t>& bytes) {
   std::vector<LayerGroup> groups;
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    AttentionLayer layer = model.layers[i];
-    layer.kv_heads = rows.specs[i].kv_heads;
+  for (std::size_t row = 0; row < rows.specs.size(); ++row) {
+    const std::size_t i = rows.layer_of[row];
+    const CacheLayer layer = rank_layer(model, model.layers[i], tp);
     auto it = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& group) {
-      return group.layer == layer && group.bytes_per_layer == bytes[i];
+      return group.layer == layer && group.bytes_per_layer == bytes[row];
     });
     if (it == groups.end()) {
-      groups.push_back({layer, {}, bytes[i]});
+      groups.push_back({layer, {}, bytes[row]});
       it = groups.end() - 1;
     }
     it->layers.push_back(static_cast<std::int64_t>(i));
@@ -77,7 +79,8 @@ std::int64_t continuous_bytes_per_token(const ModelConfig& model, RowOptions opt
   const std::vector<std::int64_t> bytes_of_two = footprint(two.config, two.specs).per_layer;
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < bytes_of_one.size(); ++i) {
-    if (model.layers[i].window == 0) {
+    const CacheLayer& layer = model.layers[one.layer_of[i]];
+    if (layer.grows() && layer.window == 0) {
       sum += bytes_of_two[i] - bytes_of_one[i];
     }
   }
@@ -125,7 +128,7 @@ FootprintReport report_footprint(const FootprintRequest& request) {
   const RowOptions& options = report.request.rows;
   const KvRows rows = make_kv_rows(request.model, options);
   report.bytes = footprint(rows.config, rows.specs);
-  report.groups = group_layers(request.model, rows, report.bytes.per_layer);
+  report.groups = group_layers(request.model, rows, options.tp, report.bytes.per_layer);
   report.bytes_per_token = options.mode == KVCacheMode::Paged
                                ? report.bytes.bytes_per_block / options.block_size
                                : continuous_bytes_per_token(request.model, options);
@@ -163,7 +166,7 @@ std::string to_json(const FootprintReport& report) {
   for (const LayerGroup& group : report.groups) {
     json["layer_groups"].push_back(
         {{"layers", group.layers},
-         {"kind", group.layer.window > 0 ? "window" : "full"},
+         {"kind", kind_name(group.layer)},
          {"window", group.layer.window > 0 ? Json(group.layer.window) : Json(nullptr)},
          {"kv_heads_per_rank", group.layer.kv_heads},
          {"head_dim", group.layer.head_dim},

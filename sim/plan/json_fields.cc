@@ -202,6 +202,22 @@ JsonFields JsonFields::object(std::string_view name) const {
   return JsonFields(value, *file_, prefix_ + std::string(name) + ".");
 }
 
+std::vector<JsonFields> JsonFields::objects(std::string_view name) const {
+  const nlohmann::json& value = require(name, "expected a list of objects");
+  if (!value.is_array()) {
+    fail(name, "is " + shown(value) + ", expected a list of objects");
+  }
+  std::vector<JsonFields> result;
+  for (const nlohmann::json& item : value) {
+    if (!item.is_object()) {
+      fail(name, "contains " + shown(item) + ", expected objects");
+    }
+    result.emplace_back(item, *file_,
+                        prefix_ + std::string(name) + "[" + std::to_string(result.size()) + "].");
+  }
+  return result;
+}
+
 nlohmann::json parse_json_object(std::string_view text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError(file, 0, "", "is empty, expected a JSON object");

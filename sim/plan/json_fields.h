@@ -37,6 +37,7 @@ class JsonFields {
                                      std::int64_t min,
                                      std::int64_t max) const;
   JsonFields object(std::string_view name) const;
+  std::vector<JsonFields> objects(std::string_view name) const;
 
   [[noreturn]] void fail(std::string_view name, std::string_view what) const;
   const std::string& file() const { return *file_; }

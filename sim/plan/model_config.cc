@@ -5,6 +5,7 @@
 
 #include "checked.h"
 #include "octavo/sim/input_error.h"
+#include "special_families.h"
 #include "text_tower.h"
 
 namespace octavo::sim {
@@ -65,6 +66,17 @@ ModelConfig build(const JsonFields& text,
   return model;
 }
 
+ModelConfig build_special(const JsonFields& outer, const SpecialFamily& family) {
+  ModelConfig model;
+  const JsonFields text = family.nested ? outer.object("text_config") : outer;
+  model.name = std::filesystem::path(outer.file()).stem().string();
+  model.model_type = family.model_type;
+  family.read(text, model);
+  model.weights.unknown = "the weights of model_type " + std::string(family.model_type) +
+                          " are not counted from the config";
+  return model;
+}
+
 }  // namespace
 
 bool ModelConfig::all_windowed() const {
@@ -77,7 +89,7 @@ bool ModelConfig::any_windowed() const {
 
 std::int64_t ModelConfig::largest_window() const {
   std::int64_t window = 0;
-  for (const AttentionLayer& layer : layers) {
+  for (const CacheLayer& layer : layers) {
     window = std::max(window, layer.window);
   }
   return window;
@@ -90,6 +102,9 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file) {
   if (const Wrapper* wrapper = find_wrapper(model_type)) {
     return build(outer.object("text_config"), outer, *find_family(wrapper->text_model_type),
                  wrapper);
+  }
+  if (const SpecialFamily* special = find_special_family(model_type)) {
+    return build_special(outer, *special);
   }
   const Family* family = find_family(model_type);
   if (family == nullptr) {

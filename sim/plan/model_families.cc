@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "octavo/sim/model_config.h"
+#include "special_families.h"
 
 namespace octavo::sim {
 namespace {
@@ -61,50 +62,11 @@ constexpr Wrapper kWrappers[] = {
     {"qwen3_vl_moe", "qwen3_moe", true},
 };
 
-constexpr std::string_view kNeedMla = "rows of one shared latent per token (MLA)";
-constexpr std::string_view kNeedState = "state rows beside the attention rows (hybrid models)";
-constexpr std::string_view kNeedCross = "cross-attention rows sized by the encoder";
-constexpr std::string_view kMla =
-    "it caches one latent of kv_lora_rank + qk_rope_head_dim elements per token, not K and V heads";
-constexpr std::string_view kDeltaNet =
-    "most of its layers are gated delta nets that keep a fixed state per sequence";
-constexpr std::string_view kMamba =
-    "most of its layers are Mamba layers that keep a fixed state per sequence";
-constexpr std::string_view kEncoder = "it is an encoder-decoder with cross-attention";
-
 constexpr Refusal kRefusals[] = {
-    {"deepseek_v2", kMla, kNeedMla},
-    {"deepseek_v3", kMla, kNeedMla},
-    {"deepseek_v32",
-     "it caches one latent per token and, beside it, the keys of a sparse-attention indexer",
-     "rows of one shared latent per token (MLA) and indexer rows"},
-    {"falcon_h1", kMamba, kNeedState},
     {"gemma3n", "some of its layers share the K and V of others (num_kv_shared_layers)",
-     "rows that several layers share"},
-    {"gemma4",
-     "its full layers have other heads than its windowed ones (global_head_dim, "
-     "num_global_key_value_heads) and may store K and V once (attention_k_eq_v)",
-     "rows with heads of their own per layer type, and a weight count of that family"},
-    {"jamba", kMamba, kNeedState},
-    {"kimi_k2", kMla, kNeedMla},
-    {"llama4", "most of its layers attend in chunks (attention_chunk_size)", "chunked rows"},
-    {"llama4_text", "most of its layers attend in chunks (attention_chunk_size)", "chunked rows"},
-    {"mamba", kMamba, kNeedState},
-    {"mamba2", kMamba, kNeedState},
-    {"mimo_v2_flash",
-     "K and V heads have different sizes (head_dim, v_head_dim), and its windowed layers other "
-     "heads "
-     "than its full ones (hybrid_layer_pattern, swa_*)",
-     "paged rows with V heads of their own size, and rows per layer type"},
-    {"mllama", "some of its layers are cross-attention to the image", kNeedCross},
-    {"nemotron-nas", "every layer has its own number of KV heads or none (block_configs)",
-     "a reader of block_configs"},
-    {"nemotron_h", kMamba, kNeedState},
-    {"qwen3_5", kDeltaNet, kNeedState},
-    {"qwen3_5_moe", kDeltaNet, kNeedState},
-    {"qwen3_next", kDeltaNet, kNeedState},
-    {"t5", kEncoder, kNeedCross},
-    {"whisper", kEncoder, kNeedCross},
+     "rows that several layers share, and its per-layer embeddings in the weight count"},
+    {"mllama", "some of its layers are cross-attention to the image",
+     "cross-attention rows sized by the image"},
 };
 
 }  // namespace
@@ -163,6 +125,9 @@ std::vector<std::string> supported_model_types() {
   }
   for (const Wrapper& wrapper : kWrappers) {
     names.emplace_back(wrapper.model_type);
+  }
+  for (const SpecialFamily& special : special_families()) {
+    names.emplace_back(special.model_type);
   }
   std::sort(names.begin(), names.end());
   return names;

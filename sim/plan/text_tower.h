@@ -50,9 +50,9 @@ TextTower read_text_tower(const JsonFields& text,
                           std::vector<std::string>& notes);
 
 /// One entry a layer. Raises InputError for windows that the config does not settle.
-std::vector<AttentionLayer> read_attention_layers(const JsonFields& text,
-                                                  const TextTower& tower,
-                                                  std::vector<std::string>& notes);
+std::vector<CacheLayer> read_attention_layers(const JsonFields& text,
+                                              const TextTower& tower,
+                                              std::vector<std::string>& notes);
 
 /// Counts the weights. `vision` says what wraps the decoder: nothing, or a tower that is counted
 /// when the wrapper says so.

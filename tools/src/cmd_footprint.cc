@@ -68,8 +68,10 @@ void print_layers(const sim::FootprintReport& report, std::ostream& out) {
                {"head dim"},
                {"bytes a layer"}});
   for (const sim::LayerGroup& group : report.groups) {
-    const std::string kind =
-        group.layer.window > 0 ? "window " + grouped(group.layer.window) : "full";
+    std::string kind(sim::kind_name(group.layer));
+    if (group.layer.window > 0) {
+      kind += " " + grouped(group.layer.window);
+    }
     table.add_row({group.layers_text(), grouped(static_cast<std::int64_t>(group.layers.size())),
                    kind, grouped(group.layer.kv_heads), grouped(group.layer.head_dim),
                    grouped(group.bytes_per_layer)});

@@ -1,14 +1,15 @@
 // `octavo plan`: does a model fit on a GPU, and how many tokens and requests does its cache hold.
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include "command.h"
-#include "octavo/sim/capacity.h"
+#include "octavo/sim/boot_log.h"
+#include "octavo/sim/plan_questions.h"
 #include "octavo/sim/replay.h"
 #include "octavo/sim/trace.h"
+#include "plan_text.h"
 #include "progress.h"
 #include "table.h"
 #include "validate.h"
@@ -16,179 +17,27 @@
 namespace octavo::tools {
 namespace {
 
-using Align = Table::Align;
-
-constexpr double kGib = 1073741824.0;
 constexpr double kGibMax = 100000;
-constexpr std::size_t kTextWidth = 96;
 
 struct PlanOptions {
   std::string model;
   std::string gpu;
   std::optional<double> gpu_memory_gib;
   std::string kv_dtype = "bf16";
+  std::string engine;
+  std::string state_prefix = "none";
+  std::string state_dtype;
+  std::optional<std::int64_t> gpus;
+  std::optional<std::int64_t> tp;
+  bool expert_parallel = false;
+  std::optional<double> want_concurrency;
+  std::vector<std::string> require;
+  std::string boot_log;
+  bool csv = false;
   sim::PlanRequest request;
   std::string trace;
   bool explain = false;
 };
-
-/// "  - " and the text, broken at blanks, the following lines indented as far.
-void print_wrapped(const std::string& text, std::ostream& out) {
-  std::istringstream words(text);
-  std::string word;
-  std::string line = "  -";
-  while (words >> word) {
-    if (line.size() + 1 + word.size() > kTextWidth) {
-      out << line << '\n';
-      line = "   ";
-    }
-    line += ' ';
-    line += word;
-  }
-  out << line << '\n';
-}
-
-std::string gib_text(std::int64_t bytes) {
-  return fixed(static_cast<double>(bytes) / kGib, 2);
-}
-
-std::string range_text(const sim::Estimate& estimate) {
-  if (estimate.low == estimate.high) {
-    return "";
-  }
-  return fixed(estimate.low, 2) + " to " + fixed(estimate.high, 2) + ", estimated";
-}
-
-std::string gpus_text(const sim::PlanRequest& request) {
-  return request.tp == 1 ? request.gpu.name : grouped(request.tp) + " x " + request.gpu.name;
-}
-
-void print_budget(const sim::CapacityPlan& plan, std::ostream& out) {
-  const sim::MemoryBudget& budget = *plan.budget;
-  Table table({{"memory of each GPU", Align::Left}, {"GiB"}, {"", Align::Left}});
-  const bool marked = plan.request.gpu.total_source == sim::FigureSource::Datasheet;
-  table.add_row({"total", (marked ? "~" : "") + fixed(budget.total_gib, 2)});
-  table.add_row({"usable, " + fixed(budget.utilization * 100, 1) + " % of it",
-                 fixed(budget.total_gib * budget.utilization, 2)});
-  table.add_row({"- weights", fixed(budget.weights.expected, 2), range_text(budget.weights)});
-  table.add_row(
-      {"- activation peak", fixed(budget.activation.expected, 2), range_text(budget.activation)});
-  table.add_row(
-      {"- outside torch", fixed(budget.non_torch.expected, 2), range_text(budget.non_torch)});
-  if (budget.graph_gib > 0) {
-    table.add_row({"- graphs", fixed(budget.graph_gib, 2)});
-  }
-  table.add_row({"= KV cache", gib_text(plan.expected.budget_bytes)});
-  out << table << '\n';
-}
-
-void print_capacity(const sim::CapacityPlan& plan, std::ostream& out) {
-  const sim::PlanRequest& request = plan.request;
-  const bool ranged = plan.low.budget_bytes != plan.high.budget_bytes;
-  Table table({{"KV cache of each GPU", Align::Left},
-               {"expected"},
-               {ranged ? "at least" : ""},
-               {ranged ? "at most" : ""}});
-  const auto add = [&](const std::string& name, const auto& text_of) {
-    if (ranged) {
-      table.add_row({name, text_of(plan.expected), text_of(plan.low), text_of(plan.high)});
-    } else {
-      table.add_row({name, text_of(plan.expected)});
-    }
-  };
-  add("GiB", [](const sim::PoolCapacity& pool) { return gib_text(pool.budget_bytes); });
-  add("blocks of " + grouped(request.block_size) + " tokens",
-      [](const sim::PoolCapacity& pool) { return grouped(pool.blocks); });
-  add("tokens", [](const sim::PoolCapacity& pool) { return grouped(pool.tokens); });
-  add("requests of " + grouped(request.max_len) + " tokens at once",
-      [](const sim::PoolCapacity& pool) { return fixed(pool.concurrency, 2); });
-  out << table << '\n';
-}
-
-void print_classes(const sim::CapacityPlan& plan, std::ostream& out) {
-  Table table({{"KV rows of each GPU", Align::Left},
-               {"layers"},
-               {"KV heads"},
-               {"head dim"},
-               {"bytes per token"}});
-  for (const sim::KvClass& rows : plan.classes) {
-    table.add_row({rows.layer.window > 0 ? "window of " + grouped(rows.layer.window) + " tokens"
-                                         : "full attention",
-                   grouped(rows.layers), grouped(rows.layer.kv_heads), grouped(rows.layer.head_dim),
-                   grouped(rows.bytes_per_token)});
-  }
-  if (plan.classes.size() > 1) {
-    table.add_row({"all", "", "", "", grouped(plan.bytes_per_token)});
-  }
-  out << table << '\n';
-}
-
-std::string limit_text(const sim::CapacityPlan& plan) {
-  switch (plan.limited_by) {
-    case sim::LimitedBy::TokenPool:
-      return "the tokens of the pool";
-    case sim::LimitedBy::SequenceSlots:
-      return "max-num-seqs, " + grouped(plan.request.max_num_seqs) + " requests";
-    case sim::LimitedBy::OneRequest:
-      return "max-len: the pool is smaller than one such request";
-    case sim::LimitedBy::Budget:
-      break;
-  }
-  return "memory: nothing is left for the KV cache";
-}
-
-void print_request(const sim::CapacityPlan& plan, std::ostream& out) {
-  out << "A request of " << grouped(plan.request.max_len) << " tokens holds "
-      << grouped(plan.blocks_per_request) << " blocks, "
-      << gib_text(plan.blocks_per_request * plan.bytes_per_block)
-      << " GiB on each GPU.\nLimited by " << limit_text(plan) << ".\n";
-}
-
-void print_hits(const sim::PoolHits& hits, std::ostream& out) {
-  const std::string file = std::filesystem::path(hits.trace).filename().string();
-  out << "Prefix cache: " << fixed(hits.hit_rate() * 100, 2) << " % of "
-      << grouped(hits.prompt_tokens) << " prompt tokens hit\n(" << file << ", "
-      << grouped(hits.requests) << " requests, one at a time";
-  if (hits.rejected_requests > 0) {
-    out << "; " << grouped(hits.rejected_requests) << " more are longer than the pool";
-  }
-  out << ").\n";
-}
-
-void print_equations(const sim::CapacityPlan& plan, std::ostream& out) {
-  out << "\nEquations\n";
-  for (const sim::Equation& equation : sim::explain(plan)) {
-    out << "  " << equation.left;
-    if (!equation.formula.empty()) {
-      out << " = " << equation.formula;
-    }
-    out << "\n      " << equation.numbers << '\n';
-    if (!equation.source.empty()) {
-      out << "      [" << equation.source << "]\n";
-    }
-  }
-}
-
-void print_plan(const sim::CapacityPlan& plan, bool with_equations, std::ostream& out) {
-  out << plan.request.model.name << " on " << gpus_text(plan.request) << ", KV cache in "
-      << plan.request.format.name << "\n\n";
-  if (plan.budget) {
-    print_budget(plan, out);
-  }
-  print_capacity(plan, out);
-  print_classes(plan, out);
-  print_request(plan, out);
-  if (plan.hits) {
-    print_hits(*plan.hits, out);
-  }
-  out << "\nRemarks\n";
-  for (const std::string& remark : sim::remarks(plan)) {
-    print_wrapped(remark, out);
-  }
-  if (with_equations) {
-    print_equations(plan, out);
-  }
-}
 
 sim::Gpu make_gpu(const PlanOptions& options) {
   if (options.gpu.empty()) {
@@ -210,6 +59,27 @@ sim::Gpu make_gpu(const PlanOptions& options) {
   return gpu;
 }
 
+/// The number of ranks of each kind, from --gpus and what was said of them.
+void divide_gpus(const PlanOptions& options, sim::PlanRequest& request) {
+  request.tp = options.tp.value_or(1);
+  if (!options.gpus) {
+    return;
+  }
+  const std::int64_t gpus = *options.gpus;
+  const std::int64_t said = request.tp * request.pp * request.dp;
+  if (options.tp || request.pp > 1 || request.dp > 1) {
+    if (gpus % said != 0) {
+      throw UsageError("--gpus " + std::to_string(gpus) +
+                       ": not a multiple of tp x pp x dp = " + std::to_string(said));
+    }
+    request.dp *= gpus / said;
+    return;
+  }
+  const sim::Division division = sim::divide_gpus(request.model, gpus);
+  request.tp = division.tp;
+  request.dp = division.dp;
+}
+
 /// What the planned pool would have served. A pool whose blocks leave behind a window keeps no
 /// prefixes, so there is nothing to replay.
 sim::PoolHits replay_trace(const std::string& path,
@@ -217,8 +87,10 @@ sim::PoolHits replay_trace(const std::string& path,
                            Context& context) {
   const auto trace = sim::open_trace(path);
   sim::ReplayOptions options;
-  options.block_size = plan.request.block_size;
-  options.blocks = {plan.expected.blocks};
+  // An engine with several groups shares prefixes as a pool of its tokens would.
+  options.block_size = plan.block_size;
+  options.blocks = {plan.groups.size() > 1 ? plan.expected.tokens / plan.block_size
+                                           : plan.expected.blocks};
   Progress progress(context, "plan", "requests");
   const sim::ReplayResult result =
       sim::replay(*trace, options, [&progress](std::int64_t done) { progress.update(done, 0); });
@@ -226,11 +98,58 @@ sim::PoolHits replay_trace(const std::string& path,
   return {trace->name(), run.requests, run.rejected_requests, run.prompt_tokens, run.hit_tokens};
 }
 
+sim::PlanRequest with_boot_log(const std::string& path,
+                               const sim::PlanRequest& request,
+                               PlanExtras& extras) {
+  const sim::BootLog log = sim::read_boot_log(path);
+  sim::Calibrated calibrated = sim::calibrate(request, log);
+  extras.log_found = log.found;
+  extras.log_inferred = std::move(calibrated.inferred);
+  extras.log_compared = sim::compare_with_log(calibrated.request, log);
+  return calibrated.request;
+}
+
+/// Says on stderr what is not so; the exit code.
+int plan_status(const sim::CapacityPlan& plan, const PlanExtras& extras, Context& context) {
+  context.out.flush();
+  if (!plan.fits) {
+    context.err << "octavo plan: " << sim::does_not_fit_text(plan) << '\n';
+    return kExitDoesNotFit;
+  }
+  int status = kExitOk;
+  for (const sim::Verdict& verdict : extras.verdicts) {
+    if (!verdict.met) {
+      context.err << "octavo plan: required " << verdict.requirement.text() << ", but "
+                  << verdict.requirement.figure << " is " << fixed(verdict.value, 3) << '\n';
+      status = kExitCheckFailed;
+    }
+  }
+  return status;
+}
+
 int run_plan(const PlanOptions& options, Context& context) {
+  std::vector<sim::Requirement> requirements;
+  for (const std::string& text : options.require) {
+    requirements.push_back(sim::parse_requirement(text));
+  }
   sim::PlanRequest request = options.request;
   request.gpu = make_gpu(options);
   request.format = sim::parse_kv_format(options.kv_dtype);
   request.model = sim::read_model_config(options.model);
+  request.state_prefix = sim::parse_state_prefix(options.state_prefix);
+  if (!options.engine.empty()) {
+    request.engine = sim::parse_engine(options.engine);
+  }
+  if (!options.state_dtype.empty()) {
+    request.state_dtype = options.state_dtype == "f32"   ? DType::F32
+                          : options.state_dtype == "f16" ? DType::F16
+                                                         : DType::BF16;
+  }
+  divide_gpus(options, request);
+  PlanExtras extras;
+  if (!options.boot_log.empty()) {
+    request = with_boot_log(options.boot_log, request, extras);
+  }
   sim::CapacityPlan plan = sim::plan_capacity(request);
   if (!options.trace.empty() && request.model.all_windowed()) {
     throw UsageError("--trace: every layer of " + request.model.name +
@@ -239,17 +158,22 @@ int run_plan(const PlanOptions& options, Context& context) {
   if (!options.trace.empty() && plan.expected.blocks > 0) {
     plan.hits = replay_trace(options.trace, plan, context);
   }
+  extras.equations = options.explain;
+  extras.sensitivities = sim::sensitivities(plan);
+  if (options.want_concurrency) {
+    extras.ways = sim::ways_to_reach(request, *options.want_concurrency);
+  }
+  for (const sim::Requirement& requirement : requirements) {
+    extras.verdicts.push_back(sim::judge_requirement(plan, requirement));
+  }
   if (context.json) {
-    context.out << sim::to_json(plan, options.explain) << '\n';
+    context.out << plan_json(plan, extras) << '\n';
+  } else if (options.csv) {
+    context.out << sim::to_csv(plan);
   } else {
-    print_plan(plan, options.explain, context.out);
+    print_plan(plan, extras, context.out);
   }
-  if (!plan.fits) {
-    context.out.flush();
-    context.err << "octavo plan: " << sim::does_not_fit_text(plan) << '\n';
-    return kExitDoesNotFit;
-  }
-  return kExitOk;
+  return plan_status(plan, extras, context);
 }
 
 void add_subject_options(CLI::App& command, PlanOptions& options) {
@@ -259,12 +183,38 @@ void add_subject_options(CLI::App& command, PlanOptions& options) {
       .add_option("--gpu-memory-gib", options.gpu_memory_gib,
                   "the memory that the framework sees, in place of the catalogue's")
       ->check(number_range(0, 65536, true));
-  command.add_option("--tp", options.request.tp, "GPUs that share the heads (default: 1)")
+  command
+      .add_option("--gpus", options.gpus,
+                  "GPUs in all; divided into tp, and dp where the heads do not divide further")
+      ->check(integer_range(1, 65536));
+  command.add_option("--tp", options.tp, "GPUs that share the heads (default: 1)")
+      ->check(integer_range(1, 16384));
+  command.add_option("--pp", options.request.pp, "stages that share the layers (default: 1)")
+      ->check(integer_range(1, 4096));
+  command.add_option("--dp", options.request.dp, "replicas with a cache each (default: 1)")
+      ->check(integer_range(1, 65536));
+  command.add_flag("--ep", options.expert_parallel,
+                   "experts lie whole on one GPU each: the bytes stay the same");
+  command
+      .add_option("--dcp", options.request.dcp, "vLLM: ranks that divide a sequence (default: 1)")
       ->check(integer_range(1, 16384));
   command
+      .add_option("--engine", options.engine,
+                  "octavo, vllm-old, vllm, sglang or tensorrt-llm (default: octavo where it can)")
+      ->check(one_of({"octavo", "vllm-old", "vllm", "sglang", "tensorrt-llm"}));
+  command
+      .add_option("--state-prefix", options.state_prefix,
+                  "vLLM: states kept for prefixes: none, align or all (default: none)")
+      ->check(one_of({"none", "align", "all"}));
+  command
+      .add_option("--state-dtype", options.state_dtype,
+                  "of recurrent states: f32, f16 or bf16 (default: the model's)")
+      ->check(one_of({"f32", "f16", "bf16"}));
+  command
       .add_option("--kv-dtype", options.kv_dtype,
-                  "bf16, f16, f32, fp8, fp8_e5m2, int8 or int4 (default: bf16)")
-      ->check(one_of({"bf16", "f16", "f32", "fp8", "fp8_e5m2", "int8", "int4"}));
+                  "bf16, f16, f32, fp8, fp8_e5m2, int8, int4, nvfp4, fp8_ds_mla (default: bf16)")
+      ->check(
+          one_of({"bf16", "f16", "f32", "fp8", "fp8_e5m2", "int8", "int4", "nvfp4", "fp8_ds_mla"}));
   command
       .add_option("--block-size", options.request.block_size,
                   "tokens a block, a power of two (default: 16)")
@@ -311,6 +261,15 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
       ->check(number_range(0, kGibMax));
   command.add_option("--trace", options.trace,
                      "a trace: also the hit rate that such a pool would have had");
+  command.add_option("--boot-log", options.boot_log,
+                     "a start-up log of vLLM, SGLang or TensorRT-LLM: its terms replace estimates");
+  command
+      .add_option("--want-concurrency", options.want_concurrency,
+                  "also what alone would run so many requests of --max-len at once")
+      ->check(number_range(1, kMaxSeqs));
+  command.add_option("--require", options.require,
+                     "e.g. 'concurrency>=32': exit code 1 unless it holds; may be repeated");
+  command.add_flag("--csv", options.csv, "the main figures as two lines of CSV");
   command.add_flag("--explain", options.explain, "every equation with its numbers");
 }
 

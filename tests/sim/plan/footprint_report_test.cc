@@ -106,7 +106,7 @@ TEST(FootprintReport, EqualLayersAreGrouped) {
   ASSERT_EQ(report.groups.size(), 2U);
   EXPECT_EQ(report.groups[0].layers_text(), "0-40 by 2");
   EXPECT_EQ(report.groups[1].layers_text(), "1-41 by 2");
-  EXPECT_EQ(report.groups[0].layer, (AttentionLayer{4, 256, 4096}));
+  EXPECT_EQ(report.groups[0].layer, (CacheLayer{4, 256, 4096}));
   std::int64_t sum = report.bytes.tables;
   for (const LayerGroup& group : report.groups) {
     sum += group.bytes_per_layer * static_cast<std::int64_t>(group.layers.size());

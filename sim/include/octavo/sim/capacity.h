@@ -1,11 +1,14 @@
-// What fits: blocks, tokens and concurrent requests of a model on a GPU, through Octavo's own
-// storage plan.
+// What fits: blocks, tokens and concurrent requests of a model on GPUs, as Octavo or another engine
+// lays out its cache.
 //
-//     blocks              = floor(KV budget / bytes per block)       of one rank; all ranks are
-//     alike blocks per request  = ceil(max_len / block)                    all layers share one
-//     block table
+//     blocks              = floor(KV budget / bytes per block)       of one rank
+//     blocks per request  = ceil(max_len / block)                    Octavo: one block table
 //                           min(that, ceil((window - 1 + step) / block) + 1)   every layer windowed
 //     concurrency         = blocks / blocks per request
+//
+// Other engines: engine_profile.h. The ranks of one pipeline stage are alike; the stage that holds
+// the fewest requests decides. States and cross-attention rows lie in slots, which Octavo sets
+// aside for max_num_seqs sequences before it counts blocks.
 //
 // Pure functions over plain data; any thread.
 #pragma once
@@ -16,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/sim/engine_profile.h"
 #include "octavo/sim/gpu_catalogue.h"
 #include "octavo/sim/kv_rows.h"
 #include "octavo/sim/memory_budget.h"
@@ -27,7 +31,13 @@ namespace octavo::sim {
 struct PlanRequest {
   ModelConfig model;
   Gpu gpu;
-  std::int64_t tp = 1;
+  std::optional<Engine> engine = {};  ///< Octavo where it can store the model, else Vllm.
+  std::int64_t tp = 1;                ///< Ranks that share the heads.
+  std::int64_t pp = 1;                ///< Stages that share the layers.
+  std::int64_t dp = 1;                ///< Replicas of the attention, each with a cache of its own.
+  std::int64_t dcp = 1;               ///< Decode context parallelism; vLLM's engines only.
+  StatePrefix state_prefix = StatePrefix::None;  ///< vLLM's engines only.
+  std::optional<DType> state_dtype = {};         ///< Unset: as the config says.
   KvFormat format = {};
   double utilization = 0.9;
   std::int64_t block_size = 16;
@@ -45,18 +55,20 @@ struct PlanRequest {
 enum class LimitedBy {
   TokenPool,      ///< The pool holds the requests that fit; more tokens would take more memory.
   SequenceSlots,  ///< The pool would hold more requests than max_num_seqs admits.
+  StateSlots,     ///< The pool would hold more requests than there are slots for states.
   OneRequest,     ///< Does not fit: the pool is smaller than one request of max_len.
   Budget,         ///< Does not fit: nothing, or less than one block, is left for the KV cache.
 };
-/// "token_pool", "max_num_seqs", "max_len" or "kv_budget".
+/// "token_pool", "max_num_seqs", "state_slots", "max_len" or "kv_budget".
 std::string_view to_string(LimitedBy limit);
 
 /// What a pool of some bytes holds.
 struct PoolCapacity {
   std::int64_t budget_bytes = 0;
   std::int64_t blocks = 0;
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0;  ///< As the engine prints it.
   double concurrency = 0;
+  std::int64_t state_slots = -1;  ///< Sequences whose states have a place; -1: not limited apart.
 };
 
 /// What would make a request of max_len fit; unset where that alone cannot.
@@ -83,6 +95,15 @@ struct CapacityPlan {
   std::optional<MemoryBudget> budget = {};  ///< None when kv_budget_gib was given.
   std::int64_t kv_heads_per_rank = 0;
   std::vector<KvClass> classes = {};
+  Engine engine = Engine::Octavo;        ///< The one that was asked for or chosen.
+  std::int64_t block_size = 0;           ///< After the engine raised it.
+  std::vector<EngineGroup> groups = {};  ///< Empty for Octavo: one block table for all rows.
+  std::vector<Waste> waste = {};
+  std::string tokens_meaning = {};  ///< How `tokens` is defined.
+  std::vector<std::string> engine_notes = {};
+  std::int64_t stage = 0;  ///< Of the pipeline, from 0: the one that holds least.
+  std::int64_t stage_layers = 0;
+  std::int64_t slot_bytes = 0;       ///< Set aside for states and cross rows before the blocks.
   std::int64_t bytes_per_block = 0;  ///< Of one rank, over all layers, per-token scales included.
   std::int64_t bytes_per_token = 0;
   std::int64_t bytes_per_sequence = 0;  ///< That a sequence takes whatever its length.
@@ -96,7 +117,19 @@ struct CapacityPlan {
   std::int64_t missing_bytes = 0;     ///< For one request of max_len; 0 when it fits.
   Remedies remedies = {};             ///< Filled when it does not fit.
   std::optional<PoolHits> hits = {};  ///< Left empty by plan_capacity.
+
+  std::int64_t gpus() const noexcept { return request.tp * request.pp * request.dp; }
+  /// Requests of max_len that all replicas run at once, max_num_seqs and states counted.
+  double total_concurrency() const noexcept;
 };
+
+/// The ways in which N GPUs are divided unless said otherwise: all in one tensor-parallel group, or
+/// the largest that divides the model's heads, the rest being replicas.
+struct Division {
+  std::int64_t tp = 1;
+  std::int64_t dp = 1;
+};
+Division divide_gpus(const ModelConfig& model, std::int64_t gpus);
 
 /// Answers the question. A configuration that does not fit is an answer too (`fits`).
 /// Raises InvalidArgument for a value outside its range: tp (see kv_heads_per_rank), utilization

@@ -27,7 +27,7 @@ struct FootprintRequest {
 
 /// Layers that store the same.
 struct LayerGroup {
-  AttentionLayer layer;  ///< With the heads of one rank.
+  CacheLayer layer;  ///< With the heads of one rank.
   std::vector<std::int64_t> layers = {};
   std::int64_t bytes_per_layer = 0;
 

@@ -10,16 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/sim/cache_layer.h"
+
 namespace octavo::sim {
-
-/// What one decoder layer keeps of the past: K and V of `kv_heads` heads of `head_dim` elements.
-struct AttentionLayer {
-  std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t window = 0;  ///< Positions it looks back, its own counted; 0 = all of them.
-
-  friend bool operator==(const AttentionLayer&, const AttentionLayer&) = default;
-};
 
 /// One line of the weight count, over the whole model (all ranks).
 struct WeightPart {
@@ -53,7 +46,7 @@ struct ModelConfig {
   std::int64_t mlp_width = 0;  ///< Intermediate elements a token passes through in one layer.
   std::int64_t experts = 0;    ///< Routed ones of an expert layer; 0 without any.
   std::int64_t experts_per_token = 0;
-  std::vector<AttentionLayer> layers;
+  std::vector<CacheLayer> layers;
   ModelWeights weights;
   std::vector<std::string> notes;  ///< What the reader had to take from the family, not the file.
 
