@@ -72,6 +72,7 @@ ModelConfig build_special(const JsonFields& outer, const SpecialFamily& family) 
   model.name = std::filesystem::path(outer.file()).stem().string();
   model.model_type = family.model_type;
   family.read(text, model);
+  read_expert_counts(text, model);
   model.weights.unknown = "the weights of model_type " + std::string(family.model_type) +
                           " are not counted from the config";
   return model;

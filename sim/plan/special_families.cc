@@ -74,6 +74,17 @@ void read_common(const JsonFields& text, ModelConfig& model) {
   model.mlp_width = widest_mlp(text);
 }
 
+void read_expert_counts(const JsonFields& text, ModelConfig& model) {
+  for (const char* name : {"n_routed_experts", "num_experts", "num_local_experts"}) {
+    model.experts =
+        std::max(model.experts, text.optional_integer(name, 0, kExpertsMax).value_or(0));
+  }
+  for (const char* name : {"num_experts_per_tok", "top_k_experts"}) {
+    model.experts_per_token =
+        std::max(model.experts_per_token, text.optional_integer(name, 0, kExpertsMax).value_or(0));
+  }
+}
+
 std::int64_t widest_mlp(const JsonFields& text) {
   const auto width = [&](const char* name) {
     return text.optional_integer(name, 1, kWidthMax).value_or(0);

@@ -47,6 +47,9 @@ void read_t5(const JsonFields& text, ModelConfig& model);             // family_
 /// hidden_size, attention heads, KV heads, head_dim, vocab_size and max_position_embeddings.
 void read_common(const JsonFields& text, ModelConfig& model);
 
+/// How many routed experts there are, and how many of them a token visits; 0 without any.
+void read_expert_counts(const JsonFields& text, ModelConfig& model);
+
 /// The width of the MLP that one token passes through: of the dense one, or of the experts that it
 /// is routed to and the shared ones, whichever is larger.
 std::int64_t widest_mlp(const JsonFields& text);

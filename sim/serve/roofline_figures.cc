@@ -151,8 +151,10 @@ void set_rates(const ModelConfig& model,
 }
 
 void set_spans(const ModelConfig& model, RooflineFigures& figures) {
-  for (const AttentionLayer& layer : model.layers) {
-    figures.spans.push_back(layer.window);
+  for (const CacheLayer& layer : model.layers) {
+    if (layer.grows()) {
+      figures.spans.push_back(layer.window);
+    }
   }
   std::sort(figures.spans.begin(), figures.spans.end());
   figures.spans.erase(std::unique(figures.spans.begin(), figures.spans.end()), figures.spans.end());
@@ -166,11 +168,18 @@ void set_attention(const ModelConfig& model,
                    const RooflineOptions& options,
                    RooflineFigures& figures) {
   const std::int64_t query_heads = model.attention_heads / options.tp;
-  for (const KvClass& rows : kv_classes(model, {.tp = options.tp, .format = options.format})) {
+  const RowOptions rows_of{.tp = options.tp, .format = options.format};
+  for (const KvClass& rows : rank_classes(model, rows_of, 0, model.layers.size())) {
+    if (!rows.layer.grows()) {
+      continue;  // states and the encoder's rows: see COST.md, what is not modelled
+    }
     const auto span =
         std::lower_bound(figures.spans.begin(), figures.spans.end(), rows.layer.window);
-    const std::int64_t per_layer =
-        checked_mul(checked_mul(4, query_heads, kFlops), rows.layer.head_dim, kFlops);
+    // Scores read K and sums read V; the V of a latent is the latent itself.
+    const std::int64_t v_dim =
+        rows.layer.v_head_dim > 0 ? rows.layer.v_head_dim : rows.layer.head_dim;
+    const std::int64_t per_layer = checked_mul(checked_mul(2, query_heads, kFlops),
+                                               rows.layer.head_dim + v_dim, kFlops);
     figures.attention.push_back({.span = static_cast<std::size_t>(span - figures.spans.begin()),
                                  .flops_per_pair = checked_mul(per_layer, rows.layers, kFlops),
                                  .bytes_per_token = rows.bytes_per_token});
