@@ -21,7 +21,8 @@ BlockManagerConfig manager_config(const KVPlan& plan) {
           .max_tokens_per_seq = plan.max_tokens_per_seq,
           .max_blocks_per_seq = plan.max_blocks_per_seq,
           .window = static_cast<int>(plan.release_window),
-          .prefix_caching = plan.serves_prefixes};
+          .prefix_caching = plan.serves_prefixes,
+          .policy = plan.policy};
 }
 
 std::variant<BlockManager, cache::ContinuousSlots> make_slots(const KVPlan& plan) {
