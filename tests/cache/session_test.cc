@@ -79,6 +79,24 @@ TEST(Admit, FetchesAPromptThatTheHostCannotRead) {
   EXPECT_EQ(cache.counters().downloaded_ids, 12);
 }
 
+// FIFO keeps what LRU gives up first: a prompt that is older, but was served since.
+TEST(Admit, TheCacheEvictsByThePolicyOfItsPool) {
+  for (const EvictionPolicy policy : {EvictionPolicy::Lru, EvictionPolicy::Fifo}) {
+    KVCacheConfig config = paged_config(2);
+    config.paged->num_blocks = 5;
+    config.paged->policy = policy;
+    KVCache cache = make_cache(config);
+    const std::int64_t block = config.paged->block_size;
+    cache_prompt(cache, 0, story(0, 2 * block));
+    cache_prompt(cache, 0, story(1, 2 * block));
+    EXPECT_EQ(cache.admit(0, ids(story(0, 2 * block + 1))), 2 * block);
+    cache.evict_batch(0);
+    cache_prompt(cache, 0, story(2, 2 * block));
+    const bool kept = policy == EvictionPolicy::Lru;
+    EXPECT_EQ(cache.admit(1, ids(story(0, 2 * block + 1))), kept ? 2 * block : block);
+  }
+}
+
 // D6: whoever skips tokens must be able to answer for them in every row.
 TEST(Admit, ServesNothingWhereARowCouldNotAnswer) {
   const std::vector<std::vector<KVLayerSpec>> compositions = {

@@ -89,5 +89,25 @@ TEST(BlockManagerSmallScope, ServingOnFourBlocksStaysSoundFarIntoTheTree) {
                           Branch::Duplicate, Branch::Evicted, Branch::KeyRenamed});
 }
 
+TEST(BlockManagerSmallScope, ServingStaysSoundUnderEveryPolicy) {
+  const auto calls = [](const World& world) {
+    return serving_calls(world, {{1, 2}, {1, 2, 3, 4, 5}, {1, 9}}, {9, 2});
+  };
+  for (const EvictionPolicy policy :
+       {EvictionPolicy::Fifo, EvictionPolicy::Lfu, EvictionPolicy::Slru, EvictionPolicy::TwoQueue,
+        EvictionPolicy::Arc, EvictionPolicy::S3Fifo, EvictionPolicy::Sieve,
+        EvictionPolicy::Priority}) {
+    SCOPED_TRACE(to_string(policy));
+    BlockManagerConfig config = small_config(4);
+    config.policy = policy;
+    const Explored explored = look_everywhere({.config = config,
+                                               .calls = calls,
+                                               .depth = 12,
+                                               .states_max = campaign() ? 100000U : 3000U});
+    EXPECT_GE(explored.states, 3000U);
+    expect_taken(explored, {Branch::TakenOver, Branch::Duplicate, Branch::Evicted});
+  }
+}
+
 }  // namespace
 }  // namespace octavo::testkit

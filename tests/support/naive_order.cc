@@ -128,6 +128,7 @@ void NaiveOrder::park(Block block) {
       const Retention retention =
           retentions_.contains(acting_) ? retentions_.at(acting_) : Retention{};
       parked.uses = 1 + retention.priority;
+      parked.parked = ++parked_;
       parked.expiry = retention.ttl_ticks == kNeverExpires ? 0 : now_ticks_ + retention.ttl_ticks;
       move(block, 0);
       break;
@@ -277,7 +278,9 @@ void NaiveOrder::set_retention(int slot, int priority, std::int64_t ttl_ticks) {
 
 void NaiveOrder::advance_clock(std::int64_t now_ticks) {
   for (; now_ticks_ < now_ticks; ++now_ticks_) {
-    const Queue queued = queues_[0];  // In the order of parking.
+    Queue queued = queues_[0];
+    std::sort(queued.begin(), queued.end(),
+              [&](Block a, Block b) { return known_.at(a).parked < known_.at(b).parked; });
     for (const Block block : queued) {
       if (known_.at(block).expiry == now_ticks_ + 1) {
         move(block, 0);

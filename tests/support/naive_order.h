@@ -51,6 +51,7 @@ class NaiveOrder {
     int queue = 0;
     int uses = 0;
     std::int64_t expiry = 0;
+    std::int64_t parked = 0;  ///< The how-manyth to be parked.
     bool aside = false;
     Name name;
   };
@@ -78,6 +79,7 @@ class NaiveOrder {
   int acting_ = 0;
   std::map<int, Retention> retentions_;
   std::int64_t now_ticks_ = 0;
+  std::int64_t parked_ = 0;
 };
 
 }  // namespace octavo::testkit

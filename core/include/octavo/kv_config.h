@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "octavo/dtype.h"
+#include "octavo/eviction.h"
 
 namespace octavo {
 
@@ -71,7 +72,8 @@ struct PagedParams {
   /// > 0: blocks wholly behind this many tokens are released, and no prefix is cached. Every paged
   /// row must then have a window, none larger than this one. 0: nothing is released.
   int window = 0;
-  bool prefix_caching = true;     ///< false: no prefix is ever kept or served.
+  bool prefix_caching = true;                   ///< false: no prefix is ever kept or served.
+  EvictionPolicy policy = EvictionPolicy::Lru;  ///< Who leaves a full pool.
   KVEventSink* events = nullptr;  ///< Hears of blocks kept and evicted. Must outlive the cache.
 };
 

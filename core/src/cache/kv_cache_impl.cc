@@ -22,6 +22,7 @@ BlockManagerConfig manager_config(const KVPlan& plan, const KVCacheConfig& confi
           .max_blocks_per_seq = plan.max_blocks_per_seq,
           .window = static_cast<int>(plan.release_window),
           .prefix_caching = plan.serves_prefixes,
+          .policy = plan.policy,
           .events = config.paged->events};
 }
 

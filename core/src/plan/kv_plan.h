@@ -121,6 +121,7 @@ struct KVPlan {
   /// Whether `admit` may serve a cached prefix: asked for, no releasing window, and every row is
   /// paged, so that every row can answer for the tokens that are skipped.
   bool serves_prefixes = false;
+  EvictionPolicy policy = EvictionPolicy::Lru;  ///< PagedParams::policy.
 
   std::vector<KVRowPlan> rows;
   std::vector<KVPoolPlan> pools;  ///< By the first row that needs them, keys before values.

@@ -233,6 +233,7 @@ void resolve_paged(const KVCacheConfig& config, KVPlan& plan) {
     }
   }
   plan.serves_prefixes = params.prefix_caching && params.window == 0 && !plan.has_slot_rows;
+  plan.policy = params.policy;
 }
 
 }  // namespace

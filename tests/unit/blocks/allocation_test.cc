@@ -137,6 +137,40 @@ TEST(Allocation, WarmAdmitAndRetireTakeNothing) {
   EXPECT_GT(m.stats().dropped_keys, 50);
 }
 
+// All that a policy keeps, names of evicted blocks included, was reserved when it was made.
+TEST(Allocation, EveryPolicyEvictsWithoutTheHeap) {
+  for (int policy = 0; policy < static_cast<int>(EvictionPolicy::Hdq); ++policy) {
+    BlockManagerConfig config = small_config();
+    config.policy = static_cast<EvictionPolicy>(policy);
+    BlockManager m(config);
+    std::vector<Tokens> prompts;
+    for (int which = 0; which < 12; ++which) {
+      prompts.push_back(join(story(which % 3, 8), story(which, 14)));
+    }
+    const Ids slots = {0};
+    const auto serve = [&](const Tokens& prompt) {
+      const std::int32_t past[] = {static_cast<std::int32_t>(m.admit(0, prompt))};
+      const std::int32_t step[] = {0, static_cast<std::int32_t>(prompt.size()) - past[0]};
+      m.prepare_step(step, past, slots);
+      m.retire(0, prompt);
+    };
+    serve(prompts[0]);  // The slot's buffer.
+    EXPECT_EQ(allocations_in([&] {
+                for (int round = 0; round < 5; ++round) {
+                  for (const Tokens& prompt : prompts) {
+                    serve(prompt);
+                    serve(prompts[0]);
+                  }
+                }
+              }),
+              0)
+        << to_string(config.policy);
+    EXPECT_GT(m.stats().evicted_blocks(), 50);
+    EXPECT_GT(m.stats().hit_blocks, 20);
+    m.audit();
+  }
+}
+
 TEST(Allocation, WarmEndsOfEveryKindTakeNothing) {
   BlockManager m(small_config());
   const Tokens prompt = story(1, 14);
