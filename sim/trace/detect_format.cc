@@ -86,7 +86,7 @@ Names keys_of(const LineReader& lines, std::string_view line) {
 
 // Whether an object that goes on behind its first line is a session of WEKA, as far as it has been
 // read.
-bool is_weka_document(const LineReader& lines) {
+bool is_weka_document(LineReader& lines) {
   JsonScanner scanner(lines.name());
   try {
     scanner.start(lines.lookahead(), lines.line());

@@ -8,6 +8,7 @@ namespace octavo::sim {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
+constexpr std::size_t kLookaheadBytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -42,8 +43,17 @@ bool LineReader::next_any(std::string_view& line) {
   return any;
 }
 
-std::string_view LineReader::lookahead() const noexcept {
-  return {current_.data(), static_cast<std::size_t>(buffer_.data() + end_ - current_.data())};
+std::string_view LineReader::lookahead() {
+  const std::size_t behind = begin_;
+  begin_ = static_cast<std::size_t>(current_.data() - buffer_.data());
+  const std::size_t line_bytes = behind - begin_;  // With its end.
+  while (!at_end_ && end_ - begin_ < kLookaheadBytes) {
+    fill();
+  }
+  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  current_ = text.substr(0, current_.size());
+  begin_ += line_bytes;
+  return text;
 }
 
 std::string_view LineReader::document() {

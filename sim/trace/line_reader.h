@@ -31,9 +31,9 @@ class LineReader {
   /// The next line, blank or not; otherwise like `next`.
   bool next_any(std::string_view& line);
 
-  /// From the beginning of the line returned last as far as the file has been read. The view holds
-  /// until the next call.
-  std::string_view lookahead() const noexcept;
+  /// The 64 KiB from the beginning of the line returned last, or less at the end of the file; more
+  /// when more has been read. The view holds until the next call, that of the line no longer.
+  std::string_view lookahead();
 
   /// From the beginning of the line returned last to the end of the file, which is read into memory
   /// whole. Raises InputError for more than kDocumentBytesMax. The view holds as long as the reader

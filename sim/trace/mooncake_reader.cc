@@ -56,15 +56,26 @@ class MooncakeReader final : public TraceReader {
     request.clear();
     row_.clear();
     output_ids_ = 0;
+    bool timed = false;  // By more than its timestamp.
     SeenFields seen;
     scanner_.start(line, lines_.line());
     for (std::string_view key; scanner_.next_key(key);) {
-      if (!take(key, seen, request) && !take_time(key, seen) && !take_rest(key, seen, request)) {
+      if (take(key, seen, request)) {
+        continue;
+      }
+      if (take_time(key, seen)) {
+        timed = true;
+      } else if (!take_rest(key, seen, request)) {
         scanner_.skip_value();
       }
     }
     check(seen, request);
-    schedule_.place(row_, traits().arrivals, scanner_, request);
+    if (!timed && plain()) {
+      schedule_.pass();
+      request.arrival_ns = *row_.timestamp_ns;
+    } else {
+      schedule_.place(row_, traits().arrivals, scanner_, request);
+    }
     return true;
   }
 

@@ -158,11 +158,11 @@ TEST(WekaErrors, RefuseABadSession) {
 
 TEST(WekaErrors, NameTheFileOfAFolder) {
   const std::string request = R"({"t":0,"type":"n","in":16,"out":1,"hash_ids":[]})";
-  const TempFolder folder({{"a.json", R"({"block_size":64,"requests":[)" + request + "]}"},
-                           {"b.json", R"({"block_size":32,"requests":[)" + request + "]}"}});
+  const TempFolder folder{{"a.json", R"({"block_size":64,"requests":[)" + request + "]}"},
+                          {"b.json", R"({"block_size":32,"requests":[)" + request + "]}"}};
   EXPECT_EQ(input_error_of([&] { read_all(*open_trace(folder.path())); }),
             folder.path() + "/b.json: block_size: is 32, expected 64 as in the first session");
-  const TempFolder empty({{"a.json", ""}});
+  const TempFolder empty{{"a.json", ""}};
   EXPECT_EQ(input_error_of([&] { open_trace(empty.path()); }),
             empty.path() + "/a.json: is empty, expected a WEKA session");
 }

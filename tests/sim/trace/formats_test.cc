@@ -304,12 +304,12 @@ TEST(WekaReader, ReadsAFolderInTheOrderOfNamesAndKeepsIdSpacesApart) {
            ",\"type\":\"n\",\"in\":64,\"out\":1,\"hash_ids\":[1],\"api_time\":1},{\"t\":" + t +
            ",\"type\":\"n\",\"in\":64,\"out\":1,\"hash_ids\":[1]}]}";
   };
-  const TempFolder folder({{"b.json", session("local", "2")},
-                           {"a.json", session("local", "1")},
-                           {"d.json", session("global", "4")},
-                           {"c.json", session("global", "3")},
-                           {".hidden.json", "x"},
-                           {"README.md", "x"}});
+  const TempFolder folder{{"b.json", session("local", "2")},
+                          {"a.json", session("local", "1")},
+                          {"d.json", session("global", "4")},
+                          {"c.json", session("global", "3")},
+                          {".hidden.json", "x"},
+                          {"README.md", "x"}};
   const auto reader = open_trace(folder.path());
   EXPECT_EQ(reader->format(), TraceFormat::Weka);
   EXPECT_EQ(reader->name(), folder.path());

@@ -36,7 +36,7 @@ const std::string kMilliseconds = "expected a number in [0, 9223372036854]";
 TEST(TraceErrors, RefuseWhatIsNoFileOfRequests) {
   EXPECT_EQ(input_error_of([] { open_trace("/no/such/trace.jsonl"); }),
             "/no/such/trace.jsonl: cannot be opened: No such file or directory");
-  const TempFolder folder({{"notes.txt", "x"}});
+  const TempFolder folder{{"notes.txt", "x"}};
   EXPECT_EQ(
       input_error_of([&] { open_trace(folder.path()); }),
       folder.path() + ": is a directory without *.json, expected a trace file or WEKA sessions");

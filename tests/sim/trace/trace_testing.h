@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -43,7 +44,7 @@ class TempFile {
 /// A folder that holds these files, names and contents, while the object lives.
 class TempFolder {
  public:
-  explicit TempFolder(const std::vector<std::pair<std::string, std::string>>& files) {
+  TempFolder(std::initializer_list<std::pair<const char*, std::string>> files) {
     static int count = 0;
     path_ = testing::TempDir() + "octavo_folder_" + std::to_string(getpid()) + "_" +
             std::to_string(count++);
