@@ -63,13 +63,13 @@ class Oracle {
   OracleResult& result() { return result_; }
 
   // Serves a prompt of at most kInt32Max tokens, or clears the pool for an empty one.
-  void serve(std::span<const std::int32_t> prompt) {
+  void serve(std::span<const std::int32_t> prompt, std::int64_t addressable_len) {
     if (prompt.empty()) {
       pool_.clear();
     } else {
       ++result_.requests;
       result_.prompt_tokens += static_cast<std::int64_t>(prompt.size());
-      result_.hit_tokens += pool_.serve(prompt);
+      result_.hit_tokens += pool_.serve(prompt, addressable_len);
     }
     for (const OurOp& op : pool_.ops()) {
       if (result_.difference) {
@@ -250,18 +250,19 @@ void serve_trace(Oracle& oracle, TraceReader& requests, const OracleOptions& opt
   PromptTokens tokens(requests.block_size(), 0);
   for (TraceRequest request; oracle.goes_on() && requests.next(request);) {
     check_length(oracle, requests.name(), requests.line(), request.input_tokens, options.blocks);
-    oracle.serve(tokens.expand(request));
+    oracle.serve(tokens.expand(request), kAddressableAll);
   }
 }
 
 void serve_log(Oracle& oracle, const std::string& path, const OracleOptions& options) {
   LogRequests requests(path, options);
   for (std::vector<std::int32_t> tokens; oracle.goes_on() && requests.next(tokens);) {
+    const auto whole = static_cast<std::int64_t>(tokens.size());
     if (!tokens.empty()) {
-      tokens.push_back(0);
+      tokens.push_back(0);  // Never shared, not even as a block of one token.
       check_length(oracle, path, 0, static_cast<std::int64_t>(tokens.size()), options.blocks);
     }
-    oracle.serve(tokens);
+    oracle.serve(tokens, whole);
   }
 }
 

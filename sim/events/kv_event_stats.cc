@@ -35,8 +35,9 @@ class Counter {
       count_sequence(rank, *batch.sequence);
     }
     for (const KvEvent& event : batch.events) {
+      // Not said is the GPU, of which a removal need not speak as the store did.
       const std::string space =
-          std::to_string(rank) + '/' + event.medium + '/' + std::to_string(event.group) + '/';
+          (event.medium.empty() ? "GPU" : event.medium) + '/' + std::to_string(event.group) + '/';
       switch (event.kind) {
         case KvEventKind::BlockStored:
           count_stored(event, cached_[rank], space);

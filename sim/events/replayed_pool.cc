@@ -21,13 +21,14 @@ BlockManagerConfig config_of(const OracleOptions& options,
 ReplayedPool::ReplayedPool(const OracleOptions& options, std::int64_t block_size)
     : manager_(config_of(options, block_size, this)) {}
 
-std::int64_t ReplayedPool::serve(std::span<const std::int32_t> prompt) {
+std::int64_t ReplayedPool::serve(std::span<const std::int32_t> prompt,
+                                 std::int64_t addressable_len) {
   const int slot = 0;
-  const auto past = static_cast<std::int32_t>(manager_.admit(slot, prompt));
+  const auto past = static_cast<std::int32_t>(manager_.admit(slot, prompt, addressable_len));
   const std::int32_t cu_seqlens_q[] = {0, static_cast<std::int32_t>(prompt.size()) - past};
   manager_.prepare_step(cu_seqlens_q, {&past, 1}, {&slot, 1});
   manager_.update_position(slot, static_cast<std::int64_t>(prompt.size()));
-  manager_.retire(slot, prompt);
+  manager_.retire(slot, prompt, addressable_len);
   return past;
 }
 

@@ -28,8 +28,9 @@ class ReplayedPool final : private KVEventSink {
   ReplayedPool(const ReplayedPool&) = delete;
   ReplayedPool& operator=(const ReplayedPool&) = delete;
 
-  /// Serves a prompt and retires it; returns the tokens that were cached.
-  std::int64_t serve(std::span<const std::int32_t> prompt);
+  /// Serves a prompt and retires it; returns the tokens that were cached. Whole blocks of the first
+  /// `addressable_len` tokens are shared.
+  std::int64_t serve(std::span<const std::int32_t> prompt, std::int64_t addressable_len);
   void clear() { manager_.reset(); }
 
   /// What the manager has said since `forget`.

@@ -84,8 +84,8 @@ enum class Framing { Values, Messages, Frames, Multipart };
 struct PlannedEvent {
   enum class Kind { Stored, Removed, Cleared } kind = Kind::Cleared;
   std::vector<std::uint64_t> hashes;
-  std::optional<std::uint64_t> parent;
-  std::vector<std::int32_t> tokens;
+  std::optional<std::uint64_t> parent{};
+  std::vector<std::int32_t> tokens{};
   int block_size = 0;
 };
 

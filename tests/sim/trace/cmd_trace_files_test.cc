@@ -135,7 +135,7 @@ TEST(TraceEvents, PrintsFigures) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["stored_blocks"], 2);
   const Result text = run({"trace", "events", log.path()});
   EXPECT_EQ(text.out.substr(0, text.out.find('\n')), log.path() + ": KV events, framing lines");
-  EXPECT_NE(text.out.find("BlockStored           2  2 blocks; by tokens a block 1: 2\n"),
+  EXPECT_NE(text.out.find("BlockStored              2  2 blocks; by tokens a block 1: 2\n"),
             std::string::npos)
       << text.out;
 }

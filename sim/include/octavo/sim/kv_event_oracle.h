@@ -29,9 +29,9 @@ namespace octavo::sim {
 struct OracleOptions {
   std::int64_t blocks = 0;  ///< The engine's pool, [1, 2^31 - 1].
   EvictionPolicy policy = EvictionPolicy::Lru;
-  std::optional<std::int64_t> rank;  ///< Whose events; needed when the log has several.
-  std::int64_t group = 0;            ///< Events of other groups are passed over.
-  std::int64_t limit = 0;            ///< Only the first so many requests; 0 is all.
+  std::optional<std::int64_t> rank{};  ///< Whose events; needed when the log has several.
+  std::int64_t group = 0;              ///< Events of other groups are passed over.
+  std::int64_t limit = 0;              ///< Only the first so many requests; 0 is all.
 };
 
 /// A block as one of the two sides names it.
