@@ -335,6 +335,25 @@ void NaiveServing::preempt(Replica& replica) {
   lines_.push_back(preempted_line(victim, request.report.replica, now_ns_));
 }
 
+// What a running request feeds, as far as the budget goes.
+void NaiveServing::plan_running(Replica& replica, int index) {
+  Request& request = at(index);
+  if (request.state == State::Waiting || replica.budget == 0) {
+    return;
+  }
+  std::int64_t left = request.target - request.past;
+  if (request.state == State::Decode) {
+    left = std::min<std::int64_t>(1 + config_.draft_tokens,
+                                  request.source.output_tokens - request.emitted);
+  } else if (config_.max_prefill_chunk > 0) {
+    left = std::min(left, config_.max_prefill_chunk);
+  }
+  request.fed = std::min(left, replica.budget);
+  const std::int64_t bound =
+      std::ssize(replica.blocks.slots()[static_cast<std::size_t>(request.slot)].cells);
+  get(replica, std::max<std::int64_t>(0, blocks_for(request.past + request.fed) - bound), index);
+}
+
 void NaiveServing::plan(int index) {
   Replica& replica = replicas_[static_cast<std::size_t>(index)];
   replica.budget = config_.max_num_batched_tokens;
@@ -348,22 +367,7 @@ void NaiveServing::plan(int index) {
   }
   for (const std::vector<int>& running : {replica.decodes, replica.prefills}) {
     for (const int i : running) {
-      Request& request = at(i);
-      if (request.state == State::Waiting || replica.budget == 0) {
-        continue;
-      }
-      const std::int64_t left =
-          request.state == State::Decode
-              ? std::min<std::int64_t>(1 + config_.draft_tokens,
-                                       request.source.output_tokens - request.emitted)
-              : request.target - request.past;
-      request.fed = std::min(left, replica.budget);
-      if (request.state == State::Prefill && config_.max_prefill_chunk > 0) {
-        request.fed = std::min(request.fed, config_.max_prefill_chunk);
-      }
-      const auto bound =
-          std::ssize(replica.blocks.slots()[static_cast<std::size_t>(request.slot)].cells);
-      get(replica, std::max<std::int64_t>(0, blocks_for(request.past + request.fed) - bound), i);
+      plan_running(replica, i);
     }
   }
   while (!replica.preempted && !replica.waiting.empty() && replica.budget > 0 &&
@@ -374,7 +378,10 @@ void NaiveServing::plan(int index) {
       break;
     }
   }
+  begin_step(replica, index);
+}
 
+void NaiveServing::begin_step(Replica& replica, int index) {
   ServingStep step;
   step.replica = index;
   step.begin_ns = now_ns_;

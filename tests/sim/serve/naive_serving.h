@@ -87,6 +87,8 @@ class NaiveServing {
   void play_warm(int index);
   void arrive(int index);
   void plan(int index);
+  void plan_running(Replica& replica, int index);
+  void begin_step(Replica& replica, int index);
   bool get(Replica& replica, std::int64_t need, int wanted_by);
   void preempt(Replica& replica);
   void admit(Replica& replica);

@@ -1,11 +1,16 @@
 // Random engines under random little traces, event by event against the naive simulation.
+//
+// By default the same cases run every time. OCTAVO_CAMPAIGN=20 runs twenty times as many with a new
+// seed, which is printed on failure; RC_PARAMS="seed=... max_success=..." brings a run back.
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 
 #include "naive_serving.h"
 #include "serving_testing.h"
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 namespace octavo::sim {
 namespace {
@@ -26,11 +31,11 @@ bool coin() {
 // same session continues a shorter one.
 std::vector<TraceRequest> random_trace(bool closed_loop) {
   std::vector<TraceRequest> trace;
-  const std::int64_t count = draw(1, 14);
+  const std::int64_t count = draw(1, 24);
   std::int64_t time_ns = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     TraceRequest request;
-    time_ns += draw(0, 3) * draw(0, 200);
+    time_ns += draw(0, 3) * draw(0, 60);
     request.arrival_ns = coin() ? time_ns : draw(0, 1000);
     request.input_tokens = draw(1, 30);
     request.output_tokens = draw(0, 12);
@@ -95,29 +100,35 @@ LinearCost random_cost() {
   return cost;
 }
 
+// In how many cases something happened.
 struct Coverage {
-  std::int64_t runs = 0, preempted = 0, cancelled = 0, rejected = 0, cached = 0, rewound = 0,
-               recomputed = 0, later_cached = 0;
+  int cases = 0;
+  int preempted = 0;
+  int cancelled = 0;
+  int rejected = 0;
+  int cached = 0;
+  int rewound = 0;
+  int recomputed = 0;
+  int later_cached = 0;
+
+  void add(const ServingCounters& counters) {
+    cases += 1;
+    preempted += counters.preemptions > 0 ? 1 : 0;
+    cancelled += counters.cancelled > 0 ? 1 : 0;
+    rejected += counters.rejected > 0 ? 1 : 0;
+    cached += counters.cached_tokens > 0 ? 1 : 0;
+    rewound += counters.rejected_draft_tokens > 0 ? 1 : 0;
+    recomputed += counters.recomputed_tokens > 0 ? 1 : 0;
+    later_cached += counters.later_cached_tokens > 0 ? 1 : 0;
+  }
 };
 
-RC_GTEST_PROP(ServingProperty, TellsWhatTheNaiveSimulationTells, ()) {
-  static Coverage coverage;
-  const bool closed_loop = coin();
-  const std::vector<TraceRequest> trace = random_trace(closed_loop);
-  const ServingConfig config = random_config(closed_loop);
-  const LinearCost cost = random_cost();
-
-  Requests reader(kTraceBlock, trace);
-  Log log;
-  const ServingResult result = simulate(reader, config, cost, &log);
-  const std::vector<std::string> expected = NaiveServing(trace, kTraceBlock, config, cost).run();
-  for (std::size_t i = 0; i < std::min(log.lines.size(), expected.size()); ++i) {
-    RC_ASSERT(log.lines[i] == expected[i]);
-  }
-  RC_ASSERT(log.lines.size() == expected.size());
-
-  // Conservation, from the outside.
-  RC_ASSERT(result.counters.arrived + result.warm_requests == std::ssize(trace));
+// What holds whatever was decided.
+void check_conservation(const ServingConfig& config,
+                        const ServingResult& result,
+                        const Log& log,
+                        std::int64_t requests) {
+  RC_ASSERT(result.counters.arrived + result.warm_requests == requests);
   RC_ASSERT(std::ssize(log.ends) == result.counters.arrived);
   RC_ASSERT(result.counters.late_arrivals == 0);
   for (const ServedRequest& end : log.ends) {
@@ -134,20 +145,49 @@ RC_GTEST_PROP(ServingProperty, TellsWhatTheNaiveSimulationTells, ()) {
   for (const ServingReplica& replica : result.replicas) {
     RC_ASSERT(replica.free_blocks == config.num_blocks);
   }
+}
 
-  ++coverage.runs;
-  coverage.preempted += result.counters.preemptions > 0 ? 1 : 0;
-  coverage.cancelled += result.counters.cancelled > 0 ? 1 : 0;
-  coverage.rejected += result.counters.rejected > 0 ? 1 : 0;
-  coverage.cached += result.counters.cached_tokens > 0 ? 1 : 0;
-  coverage.rewound += result.counters.rejected_draft_tokens > 0 ? 1 : 0;
-  coverage.recomputed += result.counters.recomputed_tokens > 0 ? 1 : 0;
-  coverage.later_cached += result.counters.later_cached_tokens > 0 ? 1 : 0;
-  if (coverage.runs == 100 || coverage.runs == 1000) {
-    std::cout << coverage.runs << " runs: preempted " << coverage.preempted << ", cancelled "
-              << coverage.cancelled << ", rejected " << coverage.rejected << ", cached "
-              << coverage.cached << ", rewound " << coverage.rewound << ", recomputed "
-              << coverage.recomputed << ", later cached " << coverage.later_cached << std::endl;
+void run_case(Coverage& coverage) {
+  const bool closed_loop = coin();
+  const std::vector<TraceRequest> trace = random_trace(closed_loop);
+  const ServingConfig config = random_config(closed_loop);
+  const LinearCost cost = random_cost();
+
+  Requests reader(kTraceBlock, trace);
+  Log log;
+  const ServingResult result = simulate(reader, config, cost, &log);
+  const std::vector<std::string> expected = NaiveServing(trace, kTraceBlock, config, cost).run();
+  for (std::size_t i = 0; i < std::min(log.lines.size(), expected.size()); ++i) {
+    RC_ASSERT(log.lines[i] == expected[i]);
+  }
+  RC_ASSERT(log.lines.size() == expected.size());
+  check_conservation(config, result, log, std::ssize(trace));
+  coverage.add(result.counters);
+}
+
+TEST(ServingProperty, TellsWhatTheNaiveSimulationTells) {
+  const char* campaign = std::getenv("OCTAVO_CAMPAIGN");
+  const bool own_seed = std::getenv("RC_PARAMS") == nullptr;
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  if (own_seed) {
+    params.maxSuccess = 2000 * (campaign == nullptr ? 1 : std::max(1, std::atoi(campaign)));
+    params.seed = campaign == nullptr ? 20 : params.seed;
+  }
+  Coverage coverage;
+  const auto result =
+      rc::detail::checkTestable([&] { run_case(coverage); }, rc::detail::TestMetadata{}, params);
+  std::ostringstream text;
+  rc::detail::printResultMessage(result, text);
+  ASSERT_TRUE(result.template is<rc::detail::SuccessResult>()) << "seed " << params.seed << "\n"
+                                                               << text.str();
+  if (own_seed) {
+    EXPECT_GT(coverage.preempted, coverage.cases / 20);
+    EXPECT_GT(coverage.recomputed, coverage.cases / 20);
+    EXPECT_GT(coverage.cancelled, coverage.cases / 10);
+    EXPECT_GT(coverage.rejected, coverage.cases / 10);
+    EXPECT_GT(coverage.cached, coverage.cases / 10);
+    EXPECT_GT(coverage.rewound, coverage.cases / 10);
+    EXPECT_GT(coverage.later_cached, 0);
   }
 }
 
