@@ -6,6 +6,7 @@
 
 #include "octavo/error.h"
 #include "octavo/sim/input_error.h"
+#include "random_streams.h"
 
 namespace octavo::sim {
 namespace {
@@ -25,7 +26,7 @@ Arrivals::Arrivals(TraceReader& trace, const ServingConfig& config, EventQueue& 
       config_(config),
       events_(events),
       namer_(trace.block_size(), trace.traits()),
-      rng_(config.seed) {}
+      rng_(client_stream(config.seed)) {}
 
 void Arrivals::read_ahead(std::int64_t now_ns) {
   while (!ended_ && ahead_ < config_.read_ahead) {

@@ -23,9 +23,9 @@ BlockManagerConfig manager_config(const ServingConfig& config) {
   return manager;
 }
 
-// No sequence has more positions.
+// No sequence has more positions: the pool's, or what the blocks' end leaves of 31 bits.
 std::int64_t longest(const ServingConfig& config) {
-  return std::min(config.num_blocks * config.block_size, kInt32Max);
+  return std::min(config.num_blocks * config.block_size, kInt32Max - config.block_size);
 }
 
 }  // namespace

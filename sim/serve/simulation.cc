@@ -5,6 +5,7 @@
 #include <string>
 
 #include "octavo/error.h"
+#include "random_streams.h"
 
 namespace octavo::sim {
 namespace {
@@ -34,12 +35,12 @@ Simulation::Simulation(TraceReader& trace,
     : config_(config),
       observer_(observer),
       arrivals_(trace, config, events_),
-      router_(config.router, config.prefix_weight, Rng(config.seed ^ 0x726F75746572ULL)) {
+      router_(config.router, config.prefix_weight, router_stream(config.seed)) {
   check_spans(cost);
-  Rng seeds(config.seed ^ 0x7265706C69636173ULL);
   ReplicaListener& self = *this;
   for (int i = 0; i < config.replicas; ++i) {
-    replicas_.push_back(std::make_unique<Replica>(i, config, cost, seeds.fork(), self));
+    replicas_.push_back(
+        std::make_unique<Replica>(i, config, cost, replica_stream(config.seed, i), self));
   }
 }
 

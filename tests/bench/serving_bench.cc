@@ -2,9 +2,8 @@
 // thread.
 //
 // Requests of 1,000 prompt tokens and 200 output tokens that share nothing arrive as a Poisson
-// process. A step costs 8 ms, 20 us a sequence that generates and 60 us a prompt token: at 4 and
-// 8 requests a second a replica is loaded at a third and at two thirds. Arguments: requests,
-// requests a second, 1 = with speculation of 3 tokens that are accepted in 7 of 10 cases.
+// process. A step costs 8 ms, 20 us a sequence that generates and 60 us a prompt token. Arguments:
+// requests, requests a second, 1 = with speculation of 3 tokens that are accepted in 7 of 10 cases.
 // `alive_max` says how many requests were there at once.
 
 #include <cstdint>
