@@ -44,6 +44,9 @@ std::int64_t LogHistogram::percentile(int permille) const noexcept {
     return 0;
   }
   const Wide rank = (wide(count_) * wide(permille) + 999) / 1000;
+  if (rank == wide(count_)) {
+    return max_;
+  }
   Wide seen = 0;
   for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
     seen += wide(counts_[bucket]);

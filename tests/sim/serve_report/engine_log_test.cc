@@ -78,7 +78,7 @@ class EngineLogs : public ::testing::Test {
   /// What reading one event complains about.
   std::string complaint(const Json& event) {
     try {
-      read({event});
+      read(std::vector<Json>(1, event));
     } catch (const InputError& error) {
       return std::string(error.what()).substr(path_.size());
     }
