@@ -14,9 +14,10 @@
 // One place of the stack may be a *hole*: a block that every pool that large has free. A prompt's
 // partial tail takes a block while its request lives and gives it back at its end; so does the copy
 // of a prompt's last whole block that is computed although the pool has it, since a prompt is never
-// served whole. A block that a pool must find comes from the hole and pushes nobody out: pools below
-// the hole's depth push out their last block, the others fill the hole. Every request must find at
-// least one, again since it is never served whole, so each fills the hole of the one before.
+// served whole. A block that a pool must find comes from the hole and pushes nobody out: pools
+// below the hole's depth push out their last block, the others fill the hole. Every request must
+// find at least one, again since it is never served whole, so each fills the hole of the one
+// before.
 //
 // Copyable: a copy goes its own way. Driven from one thread.
 #pragma once

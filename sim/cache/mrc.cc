@@ -119,9 +119,9 @@ std::int64_t Mrc::working_set_blocks() const {
 
 MrcPoint Mrc::at(std::int64_t blocks) const {
   if (blocks < longest_blocks) {
-    const auto point =
-        std::find_if(small.begin(), small.end(),
-                     [blocks](const MrcPoint& each) { return each.blocks == blocks; });
+    const auto point = std::find_if(small.begin(), small.end(), [blocks](const MrcPoint& each) {
+      return each.blocks == blocks;
+    });
     if (point == small.end()) {
       throw Error(ErrorCode::InvalidArgument,
                   "mrc: blocks " + std::to_string(blocks) +

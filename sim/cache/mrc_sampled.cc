@@ -116,9 +116,8 @@ class Sampler {
       const std::int64_t last_token = (block + 1) * block_size_ - 1;
       const auto id = static_cast<std::size_t>(last_token / trace_block_);
       const auto offset = static_cast<std::uint64_t>(last_token % trace_block_);
-      offer(id < request.block_ids.size()
-                ? hashed(hashed(request.block_ids[id] ^ seed_) + offset)
-                : fresh(),
+      offer(id < request.block_ids.size() ? hashed(hashed(request.block_ids[id] ^ seed_) + offset)
+                                          : fresh(),
             1, unserved && block + 1 == whole);
     }
   }
@@ -147,8 +146,8 @@ double estimated_hits(const SampledMrc& mrc, const MrcSample& part, std::int64_t
   const double share = mrc.rate / kParts;
   const double depth = static_cast<double>(blocks - 1) * share + 1;
   const double deepest = static_cast<double>(part.hits.size() - 1);
-  const auto hits = static_cast<double>(part.hits[static_cast<std::size_t>(
-      std::min(depth, deepest))]);
+  const auto hits =
+      static_cast<double>(part.hits[static_cast<std::size_t>(std::min(depth, deepest))]);
   const double misses = (static_cast<double>(part.touches) - hits) / share;
   return static_cast<double>(mrc.servable_blocks) - misses;
 }

@@ -15,10 +15,7 @@ class PoolReplay {
  public:
   /// `pseudo`: one token stands for a block, and a prompt's last one for a partial block unless its
   /// length is a whole number of blocks.
-  PoolReplay(const ReplayOptions& options,
-             EvictionPolicy policy,
-             std::int64_t blocks,
-             bool pseudo);
+  PoolReplay(const ReplayOptions& options, EvictionPolicy policy, std::int64_t blocks, bool pseudo);
 
   /// Serves the prompts of the batch in order. The batch is not needed afterwards.
   void serve(const RequestBatch& batch);

@@ -24,9 +24,7 @@ class PrefixNodes {
   std::uint32_t add_unnamed();
 
   /// Fetches what a coming find_or_add of `id` looks at first.
-  void prefetch(std::uint64_t id) const noexcept {
-    __builtin_prefetch(&slots_[home(id)]);
-  }
+  void prefetch(std::uint64_t id) const noexcept { __builtin_prefetch(&slots_[home(id)]); }
 
   std::uint32_t size() const noexcept { return next_; }
 

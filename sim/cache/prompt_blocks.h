@@ -53,8 +53,8 @@ class PromptBlocks {
  private:
   // What a piece stands for, where pieces hold more than one block.
   struct Extent {
-    std::uint32_t blocks = 0;                   // 0: the piece has not been walked.
-    std::uint32_t rest = PrefixNodes::kNone;    // What follows in the same trace block, if known.
+    std::uint32_t blocks = 0;                 // 0: the piece has not been walked.
+    std::uint32_t rest = PrefixNodes::kNone;  // What follows in the same trace block, if known.
   };
 
   void walk_split(const TraceRequest& request, std::int64_t whole);
@@ -66,8 +66,8 @@ class PromptBlocks {
 
   std::int64_t trace_block_;
   std::int64_t block_size_;
-  PrefixNodes nodes_;  // Of the trace's ids; numbers the pieces too, but in walk_across.
-  PrefixNodes ids_;    // Of the trace's ids in walk_across.
+  PrefixNodes nodes_;            // Of the trace's ids; numbers the pieces too, but in walk_across.
+  PrefixNodes ids_;              // Of the trace's ids in walk_across.
   std::vector<Extent> extents_;  // By piece; only in walk_split with several blocks a trace block.
   std::vector<PathPiece> path_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cuts_;

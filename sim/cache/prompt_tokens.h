@@ -11,8 +11,8 @@
 namespace octavo::sim {
 
 /// Turns requests into token ids. Two ids give different tokens at every offset; the same id and
-/// offset give the same token every time. A tail without an id gives tokens that nothing else has at
-/// its offsets.
+/// offset give the same token every time. A tail without an id gives tokens that nothing else has
+/// at its offsets.
 class PromptTokens {
  public:
   /// `trace_block`: tokens an id; `pseudo_block`: 0, or the block size that divides it and of which

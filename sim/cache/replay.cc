@@ -15,8 +15,9 @@ namespace {
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 void check(const ReplayOptions& options) {
-  const auto check = [](const char* name, std::int64_t value, std::int64_t low,
-                        std::int64_t high) { check_range("replay", name, value, low, high); };
+  const auto check = [](const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
+    check_range("replay", name, value, low, high);
+  };
   check("block_size", options.block_size, 1, 65536);
   check("live", options.live, 1, 1 << 24);
   check("limit", options.limit, 0, std::numeric_limits<std::int64_t>::max());
@@ -38,7 +39,9 @@ bool pseudo_tokens_suffice(const TraceReader& trace, const ReplayOptions& option
 // Fills a batch with what comes next; it is empty at the end of the trace.
 class BatchReader {
  public:
-  BatchReader(TraceReader& trace, const ReplayOptions& options, ReplayResult& result,
+  BatchReader(TraceReader& trace,
+              const ReplayOptions& options,
+              ReplayResult& result,
               const ReplayProgress& progress)
       : trace_(trace),
         limit_(options.limit),

@@ -8,11 +8,8 @@
 
 namespace octavo::sim {
 
-void check_range(const char* study,
-                 const char* name,
-                 std::int64_t value,
-                 std::int64_t low,
-                 std::int64_t high) {
+void check_range(
+    const char* study, const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value < low || value > high) {
     throw Error(ErrorCode::InvalidArgument,
                 std::string(study) + ": " + name + " " + std::to_string(value) + " is outside [" +

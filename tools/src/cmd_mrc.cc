@@ -293,7 +293,7 @@ void print_text(const Context& context,
               << grouped(curve.prompt_tokens) << " prompt tokens; blocks of "
               << grouped(options.block_size) << " tokens, policy lru, whole blocks only, 1 live\n"
               << (options.sample
-                      ? "estimated from a sample; the exact rate is within +/- in 95 % of the cases"
+                      ? "estimated from a sample; +/- is nominally 95 %, see sim/README.md"
                       : "exact at every size")
               << "; nothing is gained above " << (options.sample ? "about " : "")
               << grouped(curve.working_set_blocks) << " blocks\n";

@@ -73,7 +73,9 @@ constexpr Figure kIdRates[] = {
     {"conversation", 512, 100000, "0.3637"}, {"conversation", 512, 137092, "0.3659"},
     {"conversation", 512, 182790, "0.3664"}, {"synthetic", 512, 1000, "0.0841"},
     {"synthetic", 512, 10000, "0.4239"},     {"synthetic", 512, 30000, "0.6242"},
-    {"synthetic", 512, 50000, "0.6396"},
+    {"synthetic", 512, 50000, "0.6396"},     {"synthetic", 512, 10981, "0.4434"},
+    {"synthetic", 512, 21962, "0.5888"},     {"synthetic", 512, 32943, "0.6292"},
+    {"synthetic", 512, 43924, "0.6396"},
 };
 
 // A token behind the last id makes every id a whole block that may be served. The token's own block

@@ -52,7 +52,8 @@ struct BeladyRun {
 class Belady {
  public:
   /// Reads the first `limit` (0: all) requests of the trace; blocks of `block_size` tokens. Raises
-  /// InvalidArgument for an argument outside its range, InputError for what is wrong with the trace.
+  /// InvalidArgument for an argument outside its range, InputError for what is wrong with the
+  /// trace.
   Belady(TraceReader& trace, std::int64_t block_size, std::int64_t limit = 0);
   ~Belady();
   Belady(Belady&&) noexcept;

@@ -12,8 +12,8 @@
 // pseudo-token a block takes the place of all of its tokens: the results are the same (tested), and
 // the replay is faster by the size of a block.
 //
-// What a trace does not name (the tails of prompts where tails have no ids) is shared by none. A trace
-// without prefix ids is refused.
+// What a trace does not name (the tails of prompts where tails have no ids) is shared by none. A
+// trace without prefix ids is refused.
 //
 // Every pool size is replayed under every policy asked for, each pool in a manager of its own. The
 // trace is read once, in batches of some millions of tokens; while the pools work through one of
@@ -37,11 +37,11 @@ struct ReplayOptions {
   std::int64_t block_size = 16;      ///< Of the engine, in tokens, [1, 65536].
   std::vector<std::int64_t> blocks;  ///< Pool sizes, each [1, 2^31 - 1]; one run each
   std::vector<EvictionPolicy> policies{EvictionPolicy::Lru};  ///< under each of these.
-  int live = 1;                      ///< Requests held at a time, [1, 2^24].
-  std::int64_t limit = 0;            ///< Replay the first `limit` requests; 0 = all.
-  bool full_blocks_only = false;     ///< No partial keys: only whole blocks are shared.
-  bool expand_tokens = false;        ///< Never let a pseudo-token stand for a block.
-  int threads = 1;                   ///< That work on the pools, [0, 1024]; 0 = one a core.
+  int live = 1;                   ///< Requests held at a time, [1, 2^24].
+  std::int64_t limit = 0;         ///< Replay the first `limit` requests; 0 = all.
+  bool full_blocks_only = false;  ///< No partial keys: only whole blocks are shared.
+  bool expand_tokens = false;     ///< Never let a pseudo-token stand for a block.
+  int threads = 1;                ///< That work on the pools, [0, 1024]; 0 = one a core.
 };
 
 /// What one pool served. Rejected requests (longer than the whole pool) count in nothing else.
