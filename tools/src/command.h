@@ -47,6 +47,7 @@ void register_mrc(CLI::App& app, Context& context);
 void register_plan(CLI::App& app, Context& context);
 void register_predict(CLI::App& app, Context& context);
 void register_replay(CLI::App& app, Context& context);
+void register_report(CLI::App& app, Context& context);
 void register_simulate(CLI::App& app, Context& context);
 void register_trace(CLI::App& app, Context& context);
 

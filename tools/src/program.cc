@@ -44,6 +44,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_fit(app, context);
   register_predict(app, context);
   register_mrc(app, context);
+  register_report(app, context);
   register_check(app, context);
   register_trace(app, context);
   register_check_events(app, context);
