@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../plan/configs.h"
+#include "configs.h"
 #include "program.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
