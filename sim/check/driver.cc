@@ -249,9 +249,15 @@ Chain Driver::seed_of(std::int64_t namespace_id) const {
 // A slot that was given no namespace belongs to 0, as that is when the slot stops being fresh.
 void Driver::begin(Session& session) {
   if (!session.active && !session.named) {
-    session.seed = seed_of(0);
+    give_namespace(session, 0);
   }
   session.active = true;
+}
+
+void Driver::give_namespace(Session& session, std::int64_t namespace_id) const {
+  session.namespace_id = namespace_id;
+  session.generation = generations_[static_cast<std::size_t>(namespace_id)];
+  session.seed = seed_of(namespace_id);
 }
 
 void Driver::end(int slot) {
