@@ -1,7 +1,7 @@
 // Adversarial: patterns chosen to hurt LRU and prefix trees, one after the other, in rounds.
 //
 // Every round plays all patterns in an order drawn anew. The session of a request is the number of
-// its pattern (enum Pattern), so that a trace can be taken apart again. SessionArrivals are 10 ms
+// its pattern (enum Pattern), so that a trace can be taken apart again. Arrivals are 10 ms
 // apart, except for bursts.
 
 #include <algorithm>
