@@ -62,7 +62,7 @@ std::vector<double> Axis::ticks(int wanted) const {
   for (int power = first; power <= last; power += stride) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double value = factor * std::pow(10.0, power);
-      const bool shown = factor == 1.0 || decades * 3 <= wanted + 1;
+      const bool shown = factor == 1.0 || decades * 3 <= wanted + 3;
       if (shown && value >= low_ * (1 - 1e-9) && value <= high_ * (1 + 1e-9)) {
         all.push_back(value);
       }

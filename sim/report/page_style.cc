@@ -7,11 +7,11 @@ constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--paper:#fbfaf8;--card:#fff;--ink:#1c1d1f;--quiet:#5b5f66;
 --rule:#e3e1dc;--grid:#ecebe7;--good:#00694b;--good-paper:#e2f3ec;--bad:#a83200;--bad-paper:#fbe8df;
 --c0:#0072b2;--c1:#d98200;--c2:#009e73;--c3:#d55e00;--c4:#56b4e9;--c5:#b8578f;--c6:#8a7f00;
---c7:#8d9096;--l1:#a06000;--l2:#007a59;--l3:#b54f00;--l4:#1f77ad;--l7:#5b5f66}
+--c7:#8d9096;--on:#fff;--l1:#a06000;--l2:#007a59;--l3:#b54f00;--l4:#1f77ad;--l7:#5b5f66}
 @media (prefers-color-scheme:dark){:root{--paper:#141517;--card:#1c1e21;--ink:#eceae6;
 --quiet:#a5a9b0;--rule:#33363b;--grid:#2a2d31;--good:#5fd3ad;--good-paper:#12372c;--bad:#ff9a6b;
 --bad-paper:#43210f;--c0:#4ba6de;--c1:#f0ad2e;--c2:#21b98d;--c3:#f07b2b;--c4:#8fd0f7;--c5:#dd93bd;
---c6:#e0d64a;--c7:#8a8e96;--l1:#f0ad2e;--l2:#3fcfa5;--l3:#ff9350;--l4:#8fd0f7;--l7:#a5a9b0}}
+--c6:#e0d64a;--c7:#8a8e96;--on:#141517;--l1:#f0ad2e;--l2:#3fcfa5;--l3:#ff9350;--l4:#8fd0f7;--l7:#a5a9b0}}
 .s0{--c:var(--c0);--l:var(--c0)}.s1{--c:var(--c1);--l:var(--l1)}.s2{--c:var(--c2);--l:var(--l2)}
 .s3{--c:var(--c3);--l:var(--l3)}.s4{--c:var(--c4);--l:var(--l4)}.s5{--c:var(--c5);--l:var(--c5)}
 .s6{--c:var(--c6);--l:var(--c6)}.s7{--c:var(--c7);--l:var(--l7)}
@@ -37,7 +37,7 @@ figure,.card{margin:0;padding:18px;background:var(--card);border:1px solid var(-
 border-radius:10px;min-width:0}
 .figures,.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));
 gap:16px;margin-top:16px}
-figure.wide{margin-top:16px}figure.wide svg.chart{max-width:820px;margin-inline:auto}
+figure.wide{margin-top:16px}figure.wide svg.chart{max-width:720px;margin-inline:auto}
 figcaption{margin-bottom:10px}
 svg{display:block;width:100%;overflow:visible;border-radius:4px}
 svg.bar{height:70px}svg.chart{height:auto}
@@ -46,21 +46,21 @@ svg text{font-size:13px;fill:var(--quiet)}svg .label{fill:var(--l);font-weight:6
 .grid{stroke:var(--grid)}.base{stroke:var(--quiet);stroke-opacity:.6}
 .line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}.dash{stroke-dasharray:6 4}
 .band{fill:var(--c);fill-opacity:.16}.area{fill:var(--c);fill-opacity:.85}
-.area.s0,.legend .s0{--c:var(--c0)}
+.area.s7,.swatch.s7{opacity:.35}
 .dot{fill:var(--c);stroke:var(--card);stroke-width:1}
 .ring{fill:var(--card);stroke:var(--c);stroke-width:2}
 .dot.on,.ring.on{stroke:var(--ink);stroke-width:2.5;stroke-opacity:1}
 .column{fill:transparent}.column.on{fill:var(--ink);fill-opacity:.28}
 .part{fill:var(--c);stroke:var(--card);stroke-width:2}.part.on{stroke:var(--ink);stroke-width:3}
 .part.s7{fill-opacity:.35}
-svg text.inside{fill:#fff;font-weight:600;font-size:13px;pointer-events:none}
+svg text.inside{fill:var(--on);font-weight:600;font-size:13px;pointer-events:none}
 svg text.inside.s7{fill:var(--ink)}svg text.inside.s1{fill:#1c1d1f}
 .marker,.limit{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:4 3}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;margin:8px 0 0;padding:0;
 color:var(--quiet);font-size:.88rem}
 .legend b{color:var(--ink);font-weight:600;white-space:nowrap}
 .swatch{display:inline-block;width:11px;height:11px;border-radius:3px;background:var(--c);margin-right:7px}
-.amounts .swatch.s7{opacity:.35}
+.leader{stroke:var(--c);stroke-opacity:.45}
 details{margin-top:10px;font-size:.88rem}summary{cursor:pointer;color:var(--quiet)}
 .scroll{overflow-x:auto;max-height:420px;overflow-y:auto;margin-top:6px}
 table{border-collapse:collapse;font-size:.88rem;width:100%}

@@ -20,6 +20,7 @@ StackedArea area_of(const std::string& title, const std::string& note) {
   area.x_title = "seconds";
   area.y_title = "blocks";
   area.layers = {"live, of running requests", "parked, for prefix hits", "free"};
+  area.colours = {0, 4, 7};
   area.columns = {
       {"Seconds", false, 'x'}, {"Until"}, {"Live blocks"}, {"Parked blocks"}, {"Free blocks"}};
   return area;

@@ -105,7 +105,7 @@ void add_plan(Builder& builder, const ResultFields& plan) {
       plan.has("trace") ? file_name(plan.object("trace").text("name")) : std::string("the trace");
   if (plan.has("mrc")) {
     const ResultFields curve = plan.object("mrc");
-    add_curve(builder, curve, trace, "");
+    add_curve(builder, curve, trace, ", all sizes");
     const auto planned = curve.optional_number("planned_blocks");
     const auto points = curve.objects("points");
     if (planned && *planned > 0 && !points.empty() && points.front().number("blocks") > 0) {
@@ -188,7 +188,7 @@ std::string curve_section(const std::vector<Result>& results) {
     const ResultFields fields = result.fields();
     if (result.kind == ResultKind::Curve) {
       add_curve(builder, fields, file_name(fields.object("trace").text("file")),
-                fields.has("sample") ? " sampled" : "");
+                fields.has("sample") ? ", sampled" : ", all sizes");
     } else if (result.kind == ResultKind::Replay) {
       add_replay(builder, fields);
     } else if (result.kind == ResultKind::Plan) {

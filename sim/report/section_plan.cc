@@ -211,10 +211,11 @@ std::string class_table(const ResultFields& plan) {
     return {};
   }
   std::string out = "<h3>Layers by class</h3>\n" + table_html(table);
-  out += "<p class=\"quiet\">Together " +
-         escape(counted(plan.number("per_token_bytes"), "byte") + " a token and " +
-                counted(plan.number("per_sequence_bytes"), "byte")) +
-         " a sequence on each GPU.</p>\n";
+  std::string sum = "Together " + counted(plan.number("per_token_bytes"), "byte") + " a token";
+  if (const double state = plan.number("per_sequence_bytes"); state > 0) {
+    sum += " and " + counted(state, "byte") + " a sequence";
+  }
+  out += "<p class=\"quiet\">" + escape(sum + " on each GPU.") + "</p>\n";
   return "<div class=\"card\">" + out + "</div>\n";
 }
 

@@ -42,16 +42,16 @@ std::vector<std::pair<double, double>> outline(const StackedArea& area,
   return top;
 }
 
-}  // namespace
-
-std::string legend_html(const std::vector<std::string>& names) {
+std::string legend(const StackedArea& area) {
   std::string out = "<ul class=\"legend\">";
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    out += "<li><span class=\"swatch s" + std::to_string(i) + "\"></span>" + escape(names[i]) +
-           "</li>";
+  for (std::size_t i = 0; i < area.layers.size(); ++i) {
+    out += "<li><span class=\"swatch s" + std::to_string(area.colours[i]) + "\"></span>" +
+           escape(area.layers[i]) + "</li>";
   }
   return out + "</ul>\n";
 }
+
+}  // namespace
 
 Figure draw(const StackedArea& area) {
   double most = 0;
@@ -63,7 +63,7 @@ Figure draw(const StackedArea& area) {
   const Axis y(Axis::Kind::Linear, 0, most, kBottom, kTop);
   Svg svg(kChartWidth, kHeight, area.title + ". Arrow keys go from interval to interval.", &x, &y);
   for (std::size_t layer = 0; layer < area.layers.size(); ++layer) {
-    svg.path("area s" + std::to_string(layer), outline(area, layer, x, y), true);
+    svg.path("area s" + std::to_string(area.colours[layer]), outline(area, layer, x, y), true);
   }
   for (const double value : y.ticks(5)) {
     svg.line("grid", kLeft, y.at(value), kChartWidth - kRight, y.at(value));
@@ -76,7 +76,7 @@ Figure draw(const StackedArea& area) {
   svg.line("base", kLeft, kBottom, kChartWidth - kRight, kBottom);
   svg.text("axis", 2, 12, "start", area.y_title);
   svg.text("axis", kChartWidth - kRight, kBottom + 36, "end", area.x_title);
-  Figure figure{area.title, area.note, {}, legend_html(area.layers), {area.columns, {}}, false};
+  Figure figure{area.title, area.note, {}, legend(area), {area.columns, {}}, false};
   for (const AreaRow& row : area.rows) {
     svg.rect("m column", x.at(row.begin), kTop, x.at(row.end) - x.at(row.begin), kBottom - kTop);
     figure.data.rows.push_back(row.cells);

@@ -21,14 +21,12 @@ struct StackedArea {
   std::string x_title;
   std::string y_title;
   std::vector<std::string> layers;
-  std::vector<AreaRow> rows;  ///< In order of time; gaps between them stay empty.
+  std::vector<std::size_t> colours;  ///< Of the layers.
+  std::vector<AreaRow> rows;         ///< In order of time; gaps between them stay empty.
   std::vector<Column> columns;
 };
 
 /// At least one row is needed.
 Figure draw(const StackedArea& area);
-
-/// Layer names with their colours, in the order given.
-std::string legend_html(const std::vector<std::string>& names);
 
 }  // namespace octavo::sim::report

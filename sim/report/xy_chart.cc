@@ -204,9 +204,14 @@ class Drawing {
       limit = label->at - kLineHeight;
     }
     for (const Label& label : labels) {
-      const double end = x.at(label.series->points.back().x);
-      svg.text(css("label", label.series->colour), std::min(end + 9, kChartWidth - right_ + 9),
-               label.at + 4, "start", shortened(label.series->name));
+      const XyPoint& last = label.series->points.back();
+      const double place = x.end_px() + 9;
+      if (place - x.at(last.x) > 16) {
+        svg.line(css("leader", label.series->colour), x.at(last.x) + 5, y.at(last.y), place - 3,
+                 label.at);
+      }
+      svg.text(css("label", label.series->colour), place, label.at + 4, "start",
+               shortened(label.series->name));
     }
   }
 

@@ -43,8 +43,7 @@ int run_report(const ReportOptions& options, const Context& context) {
 
 void register_report(CLI::App& app, Context& context) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command =
-      app.add_subcommand("report", "Results of plan, mrc, replay and simulate as one HTML page");
+  CLI::App* command = app.add_subcommand("report", "results of other commands as one HTML page");
   command
       ->add_option("RESULT", options->results,
                    "What those commands wrote with --json; several make one page")
