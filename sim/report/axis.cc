@@ -19,6 +19,7 @@ double round_step(double value) {
 }
 
 constexpr int kLinearTicks = 5;
+constexpr int kTicksMax = 32;  // Where an axis is shorter than its values are exact.
 
 }  // namespace
 
@@ -49,8 +50,9 @@ std::vector<double> Axis::ticks(int wanted) const {
   std::vector<double> all;
   if (kind_ == Kind::Linear) {
     const double step = round_step((high_ - low_) / wanted);
-    for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ * (1 + 1e-9); ++i) {
-      all.push_back(i * step);
+    const double first = std::ceil(low_ / step - 1e-9);
+    for (int i = 0; i <= kTicksMax && (first + i) * step <= high_ + step * 1e-9; ++i) {
+      all.push_back((first + i) * step);
     }
     return all;
   }
