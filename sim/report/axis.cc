@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "octavo/error.h"
 #include "report_number.h"
 
 namespace octavo::sim::report {
@@ -26,6 +27,9 @@ constexpr int kTicksMax = 32;  // Where an axis is shorter than its values are e
 Axis::Axis(Kind kind, double low, double high, double begin_px, double end_px)
     : kind_(kind), low_(low), high_(high), begin_px_(begin_px), end_px_(end_px) {
   if (kind_ == Kind::Log) {
+    if (!(low_ > 0)) {
+      throw Error(ErrorCode::Internal, "Axis: a logarithmic axis from " + plain(low_, 9));
+    }
     if (high_ < low_ * 1.05) {  // One value stands in the middle of an octave.
       low_ /= 1.5;
       high_ *= 1.5;
