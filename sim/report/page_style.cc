@@ -23,7 +23,7 @@ main{max-width:1120px;margin:0 auto;padding:40px 20px 64px}
 h1{font-size:1.7rem;line-height:1.2;letter-spacing:-.015em;margin:0 0 4px;font-weight:650}
 h2{font-size:1.25rem;margin:0 0 4px;letter-spacing:-.01em;font-weight:650}
 h3{font-size:1rem;margin:0;font-weight:600}
-p{margin:4px 0}
+p{margin:4px 0}h1,h2,h3,p,li,dt,figcaption{overflow-wrap:anywhere}
 section{margin-top:44px;padding-top:20px;border-top:1px solid var(--rule)}
 .setup,.quiet,.sources,figcaption p{color:var(--quiet);font-size:.9rem}
 .verdict{margin:12px 0}
