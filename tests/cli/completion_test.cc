@@ -95,6 +95,13 @@ TEST(Manual, HasEveryCommandAndOption) {
   }
 }
 
+TEST(Manual, GivesFlagsNoValue) {
+  const std::string page = run_octavo({"man"}).out;
+  EXPECT_NE(page.find("\\fB\\-\\-help\\fR\n"), std::string::npos);
+  EXPECT_NE(page.find("\\fB\\-\\-explain\\fR\n"), std::string::npos);
+  EXPECT_NE(page.find("\\fB\\-\\-gpus\\fR \\fI"), std::string::npos);
+}
+
 TEST(Manual, IsSetWithoutAWarning) {
   if (!has_program("groff")) {
     GTEST_SKIP() << "no groff on the path";

@@ -18,7 +18,7 @@ OptionText text_of(const CLI::Option& option) {
       text.names.push_back("--" + name);
     }
   }
-  if (option.get_type_size() != 0) {
+  if (option.get_items_expected_max() != 0) {  // A flag expects nothing.
     text.value = option.get_type_name().empty() ? "VALUE" : option.get_type_name();
   }
   text.description = as_entry(option.get_description());
