@@ -7,10 +7,7 @@
 #include "command.h"
 #include "octavo/sim/boot_log.h"
 #include "octavo/sim/plan_questions.h"
-#include "octavo/sim/replay.h"
-#include "octavo/sim/trace.h"
 #include "plan_text.h"
-#include "progress.h"
 #include "table.h"
 #include "validate.h"
 
@@ -35,7 +32,7 @@ struct PlanOptions {
   std::string boot_log;
   bool csv = false;
   sim::PlanRequest request;
-  std::string trace;
+  WorkloadOptions workload;
   bool explain = false;
 };
 
@@ -78,24 +75,6 @@ void divide_gpus(const PlanOptions& options, sim::PlanRequest& request) {
   const sim::Division division = sim::divide_gpus(request.model, gpus);
   request.tp = division.tp;
   request.dp = division.dp;
-}
-
-/// What the planned pool would have served. A pool whose blocks leave behind a window keeps no
-/// prefixes, so there is nothing to replay.
-sim::PoolHits replay_trace(const std::string& path,
-                           const sim::CapacityPlan& plan,
-                           Context& context) {
-  const auto trace = sim::open_trace(path);
-  sim::ReplayOptions options;
-  // An engine with several groups shares prefixes as a pool of its tokens would.
-  options.block_size = plan.block_size;
-  options.blocks = {plan.groups.size() > 1 ? plan.expected.tokens / plan.block_size
-                                           : plan.expected.blocks};
-  Progress progress(context, "plan", "requests");
-  const sim::ReplayResult result =
-      sim::replay(*trace, options, [&progress](std::int64_t done) { progress.update(done, 0); });
-  const sim::ReplayRun& run = result.runs.front();
-  return {trace->name(), run.requests, run.rejected_requests, run.prompt_tokens, run.hit_tokens};
 }
 
 sim::PlanRequest with_boot_log(const std::string& path,
@@ -151,13 +130,8 @@ int run_plan(const PlanOptions& options, Context& context) {
     request = with_boot_log(options.boot_log, request, extras);
   }
   sim::CapacityPlan plan = sim::plan_capacity(request);
-  if (!options.trace.empty() && request.model.all_windowed()) {
-    throw UsageError("--trace: every layer of " + request.model.name +
-                     " has a window, and such a pool keeps no prefixes that could be hit");
-  }
-  if (!options.trace.empty() && plan.expected.blocks > 0) {
-    plan.hits = replay_trace(options.trace, plan, context);
-  }
+  extras.workload = answer_workload(options.workload, plan, context);
+  plan.hits = extras.workload.hits;
   extras.equations = options.explain;
   extras.sensitivities = sim::sensitivities(plan);
   if (options.want_concurrency) {
@@ -259,8 +233,7 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
       .add_option("--kv-budget-gib", request.kv_budget_gib,
                   "what one GPU has for the KV cache; skips all of the above")
       ->check(number_range(0, kGibMax));
-  command.add_option("--trace", options.trace,
-                     "a trace: also the hit rate that such a pool would have had");
+  add_workload_options(command, options.workload);
   command.add_option("--boot-log", options.boot_log,
                      "a start-up log of vLLM, SGLang or TensorRT-LLM: its terms replace estimates");
   command
