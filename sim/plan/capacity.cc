@@ -122,9 +122,9 @@ RowOptions row_options(const PlanRequest& request) {
   return options;
 }
 
-EngineRequest engine_request(const CapacityPlan& plan, std::int64_t budget_bytes) {
+SizingRequest engine_request(const CapacityPlan& plan, std::int64_t budget_bytes) {
   const PlanRequest& request = plan.request;
-  EngineRequest engine;
+  SizingRequest engine;
   engine.engine = plan.engine;
   engine.budget_bytes = budget_bytes;
   engine.block_size = request.block_size;
@@ -275,7 +275,7 @@ std::int64_t shorter_length(const CapacityPlan& plan) {
   std::int64_t fits = 0;
   std::int64_t low = 1;
   std::int64_t high = plan.request.max_len - 1;
-  EngineRequest engine =
+  SizingRequest engine =
       engine_request(plan, std::max<std::int64_t>(plan.expected.budget_bytes, 0));
   while (low <= high) {
     engine.max_len = low + (high - low) / 2;

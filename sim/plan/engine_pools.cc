@@ -18,7 +18,7 @@ struct TokenBytes {
   std::int64_t per_sequence = 0;  ///< Of all states.
 };
 
-TokenBytes sum(const EngineRequest& request, EngineCapacity& result, const char* engine) {
+TokenBytes sum(const SizingRequest& request, EngineCapacity& result, const char* engine) {
   TokenBytes bytes;
   bool windowed = false;
   for (const LayerClass& layers : request.classes) {
@@ -42,7 +42,7 @@ TokenBytes sum(const EngineRequest& request, EngineCapacity& result, const char*
   return bytes;
 }
 
-void add_group(const EngineRequest& request, EngineCapacity& result) {
+void add_group(const SizingRequest& request, EngineCapacity& result) {
   EngineGroup group;
   for (const LayerClass& layers : request.classes) {
     group.layers += layers.bytes_per_token > 0 ? layers.layers : 0;
@@ -54,7 +54,7 @@ void add_group(const EngineRequest& request, EngineCapacity& result) {
   result.blocks_per_request = group.blocks_per_request;
 }
 
-void add_tail(const EngineRequest& request, std::int64_t token_bytes, EngineCapacity& result) {
+void add_tail(const SizingRequest& request, std::int64_t token_bytes, EngineCapacity& result) {
   const std::int64_t unused = result.blocks_per_request * request.block_size - request.max_len;
   if (unused > 0) {
     result.waste.push_back(
@@ -69,7 +69,7 @@ void set_concurrency(EngineCapacity& result) {
 
 }  // namespace
 
-EngineCapacity size_sglang(const EngineRequest& request) {
+EngineCapacity size_sglang(const SizingRequest& request) {
   EngineCapacity result;
   const TokenBytes bytes = sum(request, result, "SGLang");
   add_group(request, result);
@@ -96,7 +96,7 @@ EngineCapacity size_sglang(const EngineRequest& request) {
   return result;
 }
 
-EngineCapacity size_tensorrt_llm(const EngineRequest& request) {
+EngineCapacity size_tensorrt_llm(const SizingRequest& request) {
   EngineCapacity result;
   const TokenBytes bytes = sum(request, result, "TensorRT-LLM");
   if (bytes.per_sequence > 0) {

@@ -34,7 +34,7 @@ void require(const char* name, std::int64_t value, std::int64_t low) {
   }
 }
 
-void check(const EngineRequest& request) {
+void check(const SizingRequest& request) {
   require("block size", request.block_size, 1);
   require("max-len", request.max_len, 1);
   require("tokens of a step", request.step_tokens, 0);
@@ -83,7 +83,7 @@ std::string_view kind_name(const LayerClass& layers) noexcept {
   return to_string(layers.kind);
 }
 
-EngineCapacity engine_capacity(const EngineRequest& request) {
+EngineCapacity engine_capacity(const SizingRequest& request) {
   check(request);
   EngineCapacity result;
   switch (request.engine) {

@@ -7,9 +7,9 @@
 
 namespace octavo::sim {
 
-EngineCapacity size_vllm(const EngineRequest& request);
-EngineCapacity size_sglang(const EngineRequest& request);
-EngineCapacity size_tensorrt_llm(const EngineRequest& request);
+EngineCapacity size_vllm(const SizingRequest& request);
+EngineCapacity size_sglang(const SizingRequest& request);
+EngineCapacity size_tensorrt_llm(const SizingRequest& request);
 
 /// Raises InvalidArgument.
 [[noreturn]] void refuse_engine(const std::string& text);

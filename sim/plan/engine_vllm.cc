@@ -20,13 +20,13 @@ namespace {
 // Attention kernels take blocks in multiples of this many tokens when states raise them.
 constexpr std::int64_t kRaisedMultiple = 16;
 
-bool has_states(const EngineRequest& request) {
+bool has_states(const SizingRequest& request) {
   return std::any_of(request.classes.begin(), request.classes.end(),
                      [](const LayerClass& l) { return l.kind == CacheKind::State; });
 }
 
 /// All layers have the same reach, so that one block table serves them whatever their heads.
-bool uniform(const EngineRequest& request) {
+bool uniform(const SizingRequest& request) {
   const LayerClass& first = request.classes.front();
   return std::all_of(request.classes.begin(), request.classes.end(), [&](const LayerClass& l) {
     return l.kind == first.kind && l.window == first.window && l.kind != CacheKind::State &&
@@ -34,7 +34,7 @@ bool uniform(const EngineRequest& request) {
   });
 }
 
-std::int64_t largest_state(const EngineRequest& request) {
+std::int64_t largest_state(const SizingRequest& request) {
   std::int64_t bytes = 0;
   for (const LayerClass& layers : request.classes) {
     bytes = std::max(bytes, layers.state_bytes);
@@ -43,7 +43,7 @@ std::int64_t largest_state(const EngineRequest& request) {
 }
 
 /// The block of the attention class that takes the most bytes a token.
-std::int64_t raised_block(const EngineRequest& request, std::int64_t token_bytes) {
+std::int64_t raised_block(const SizingRequest& request, std::int64_t token_bytes) {
   if (!has_states(request) || token_bytes == 0) {
     return request.block_size;
   }
@@ -53,7 +53,7 @@ std::int64_t raised_block(const EngineRequest& request, std::int64_t token_bytes
 }
 
 std::int64_t blocks_of_request(const LayerClass& layers,
-                               const EngineRequest& request,
+                               const SizingRequest& request,
                                std::int64_t block,
                                std::int64_t attention_block) {
   const std::int64_t length = request.max_len;
@@ -82,7 +82,7 @@ std::int64_t blocks_of_request(const LayerClass& layers,
 }
 
 /// Tokens that a request of max_len holds at most in one group.
-std::int64_t tokens_held(const LayerClass& layers, const EngineRequest& request) {
+std::int64_t tokens_held(const LayerClass& layers, const SizingRequest& request) {
   if (layers.kind == CacheKind::Cross) {
     return layers.encoder_len;
   }
@@ -97,7 +97,7 @@ std::int64_t tokens_held(const LayerClass& layers, const EngineRequest& request)
 
 class Sizing {
  public:
-  explicit Sizing(const EngineRequest& request) : request_(request) {}
+  explicit Sizing(const SizingRequest& request) : request_(request) {}
 
   EngineCapacity run() {
     choose_page();
@@ -250,7 +250,7 @@ class Sizing {
         "block 0 stands for blocks that are not there");
   }
 
-  const EngineRequest& request_;
+  const SizingRequest& request_;
   std::int64_t page_bytes_ = 0;
   std::int64_t group_size_ = 0;
   EngineCapacity result_;
@@ -258,7 +258,7 @@ class Sizing {
 
 }  // namespace
 
-EngineCapacity size_vllm(const EngineRequest& request) {
+EngineCapacity size_vllm(const SizingRequest& request) {
   return Sizing(request).run();
 }
 

@@ -28,7 +28,7 @@ TraceTraits with_times(TraceTraits traits) {
 
 class ArrivalReader final : public TraceReader {
  public:
-  ArrivalReader(TraceReader& trace, const ArrivalOptions& options)
+  ArrivalReader(TraceReader& trace, const ArrivalPace& options)
       : TraceReader(trace.name(),
                     trace.format(),
                     trace.block_size(),
@@ -55,14 +55,14 @@ class ArrivalReader final : public TraceReader {
   }
 
   TraceReader& trace_;
-  ArrivalOptions options_;
+  ArrivalPace options_;
   Rng rng_;
   std::int64_t now_ns_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<TraceReader> with_arrivals(TraceReader& trace, const ArrivalOptions& options) {
+std::unique_ptr<TraceReader> with_arrivals(TraceReader& trace, const ArrivalPace& options) {
   require_within("speed_millionths", options.speed_millionths, 1, kSpeedMax);
   require_within("poisson_mean_ns", options.poisson_mean_ns, 0, kMeanMax);
   return std::make_unique<ArrivalReader>(trace, options);

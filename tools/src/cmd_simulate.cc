@@ -295,7 +295,7 @@ int run_simulate(const SimulateOptions& options, Context& context) {
   }
   const auto file = sim::open_trace(options.trace,
                                     {sim::parse_trace_format(options.format), options.trace_block});
-  sim::ArrivalOptions arrivals{.speed_millionths = millionths(options.speedup),
+  sim::ArrivalPace arrivals{.speed_millionths = millionths(options.speedup),
                                .seed = setup.config.seed};
   if (options.rate) {
     arrivals.poisson_mean_ns = std::llround(1e9 / *options.rate);

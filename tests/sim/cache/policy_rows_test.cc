@@ -100,7 +100,7 @@ TEST(PolicyRows, TokenRatesOfWholeBlocks) {
     ReplayOptions options;
     options.block_size = 512;
     options.full_blocks_only = true;
-    options.policy = row.policy;
+    options.policies = {row.policy};
     std::vector<std::size_t> sizes = {1};
     if (all_sizes()) {
       sizes = {0, 1, 2};

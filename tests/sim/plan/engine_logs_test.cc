@@ -48,8 +48,8 @@ std::int64_t gdn_state_bytes(const Json& layers) {
          of("v_heads") * of("k_dim") * of("v_dim") * of("ssm_bytes");
 }
 
-EngineRequest request_of(const Json& row) {
-  EngineRequest request;
+SizingRequest request_of(const Json& row) {
+  SizingRequest request;
   request.engine = engine_of(row);
   for (const Json& layers : row.at("layers")) {
     LayerClass rows;
@@ -79,7 +79,7 @@ struct Interval {
 };
 
 Interval interval_of(const Json& row) {
-  EngineRequest request = request_of(row);
+  SizingRequest request = request_of(row);
   const double half_digit = request.engine == Engine::Sglang ? 0.01 : 0.005;
   const double budget = row.at("kv_budget_gib");
   request.budget_bytes = static_cast<std::int64_t>((budget - half_digit) * kGibBytes);

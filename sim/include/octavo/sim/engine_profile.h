@@ -53,7 +53,7 @@ struct LayerClass {
 /// "full", "window", "chunked", "latent", "state" or "cross".
 std::string_view kind_name(const LayerClass& layers) noexcept;
 
-struct EngineRequest {
+struct SizingRequest {
   Engine engine = Engine::Vllm;
   std::vector<LayerClass> classes = {};
   std::int64_t budget_bytes = 0;
@@ -67,7 +67,7 @@ struct EngineRequest {
 
 /// Layers that share block ids: each block of a request lies in all layers of its group.
 struct EngineGroup {
-  std::size_t layer_class = 0;  ///< Index into EngineRequest::classes.
+  std::size_t layer_class = 0;  ///< Index into SizingRequest::classes.
   std::int64_t layers = 0;
   std::int64_t padding_layers = 0;  ///< Up to the group size; their pages hold nothing.
   std::int64_t block_size = 0;      ///< Tokens a block of this group holds; 0 for State.
@@ -99,6 +99,6 @@ struct EngineCapacity {
 
 /// Sizes the pool. Raises InvalidArgument for a request without layers or with a value out of
 /// range, for the engine Octavo, and for what the engine cannot lay out (said in the message).
-EngineCapacity engine_capacity(const EngineRequest& request);
+EngineCapacity engine_capacity(const SizingRequest& request);
 
 }  // namespace octavo::sim

@@ -8,7 +8,7 @@
 
 namespace octavo::sim {
 
-struct ArrivalOptions {
+struct ArrivalPace {
   /// Arrivals come this many millionths as fast; 1,000,000: as recorded. [1, 2^40].
   std::int64_t speed_millionths = 1'000'000;
   /// When positive, arrivals are a Poisson process of this mean distance in the order of the trace,
@@ -19,6 +19,6 @@ struct ArrivalOptions {
 
 /// Reads from `trace`, which must outlive the reader; everything but arrival_ns stays, delays
 /// included. Raises InvalidArgument for an option outside its range.
-std::unique_ptr<TraceReader> with_arrivals(TraceReader& trace, const ArrivalOptions& options);
+std::unique_ptr<TraceReader> with_arrivals(TraceReader& trace, const ArrivalPace& options);
 
 }  // namespace octavo::sim
