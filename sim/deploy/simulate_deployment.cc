@@ -122,7 +122,7 @@ Deployment simulate_deployment(const TraceSource& trace,
   ServingMetrics& measured = metrics != nullptr ? *metrics : own;
   Arrivals arrivals(measured);
   const std::unique_ptr<TraceReader> reader = trace();
-  ArrivalOptions pace;
+  ArrivalPace pace;
   pace.speed_millionths = std::llround(question.speed * 1e6);
   const std::unique_ptr<TraceReader> paced = with_arrivals(*reader, pace);
   const RooflineCost cost = step_cost(plan, question);
