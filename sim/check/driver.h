@@ -44,6 +44,8 @@ struct Session {
   std::int64_t written_end = 0;  ///< The highest position reserved since it began at 0.
   std::int64_t addressable = kAddressableAll;
   int encoder = -1;
+  std::int64_t namespace_id = 0;
+  std::uint64_t generation = 0;  ///< Of its namespace, when it was given to the slot.
   bool active = false;
   bool named = false;
 };
@@ -89,6 +91,7 @@ class Driver {
   void drop(int slot, bool by_evict);
   void haunt();
   Chain seed_of(std::int64_t namespace_id) const;
+  void give_namespace(Session& session, std::int64_t namespace_id) const;
 
   // driver_steps.cc
   Step step_of(const CheckOp& op) const;

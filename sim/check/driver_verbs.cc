@@ -89,8 +89,12 @@ void Driver::check_served(const CheckOp& op, std::int64_t served, std::int64_t l
   const bool shares = setup_.has_blocks() && !setup_.has(CheckRowKind::Continuous) &&
                       !setup_.has(CheckRowKind::Ring) && !setup_.has(CheckRowKind::Cross) &&
                       !has_states_ && !setup_.has(CheckRowKind::Release);
+  const Session& session = this->session(op.slot);  // A stale one is served nothing (N4).
+  const bool is_stale =
+      session.named &&
+      session.generation != generations_[static_cast<std::size_t>(session.namespace_id)];
   const std::int64_t most =
-      !shares ? 0 : std::min(length - 1, op.addressable < 0 ? length : op.addressable);
+      !shares || is_stale ? 0 : std::min(length - 1, op.addressable < 0 ? length : op.addressable);
   if (served < 0 || served > most) {
     violated("served", "admit served " + std::to_string(served) + " of " + std::to_string(length) +
                            " tokens; at most " + std::to_string(most) + " are allowed");
@@ -161,7 +165,7 @@ Outcome Driver::name(const CheckOp& op) {
     rig->cache.set_namespace(op.slot, static_cast<std::uint64_t>(op.number));
   }
   session.named = true;
-  session.seed = seed_of(op.number);
+  give_namespace(session, op.number);
   return Outcome::Done;
 }
 

@@ -100,7 +100,11 @@ void Scheduler::admit_waiting() {
 
 void Scheduler::admit(int slot, Job job) {
   if (draws(swarm_.other_namespaces)) {
-    apply({.verb = CheckVerb::Namespace, .slot = slot, .number = rng_.between(1, kNamespaces - 1)});
+    const std::int64_t id = rng_.between(1, kNamespaces - 1);
+    apply({.verb = CheckVerb::Namespace, .slot = slot, .number = id});
+    if (swarm_.rare_every > 0 && rng_.chance(1, 16)) {  // What it was given is stale at once.
+      apply({.verb = CheckVerb::Invalidate, .number = id});
+    }
   }
   if (swarm_.setup.has(CheckRowKind::Cross)) {
     apply({.verb = CheckVerb::Fill, .slot = slot, .number = rng_.between(0, kEncoders - 1)});

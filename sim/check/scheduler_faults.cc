@@ -100,9 +100,8 @@ void Scheduler::failed_step() {
 void Scheduler::rewind() {
   if (const auto slot = draw_slot(true)) {
     const std::int64_t length = std::ssize(driver_.session(*slot).tokens);
-    const std::int64_t back = rng_.chance(1, 2)
-                                  ? rng_.between(0, length)
-                                  : rng_.between(0, std::min<std::int64_t>(length, 6));
+    const std::int64_t few = std::min<std::int64_t>(length, rng_.chance(1, 2) ? 2 : 6);
+    const std::int64_t back = rng_.between(0, rng_.chance(1, 2) ? length : few);
     ++places_[index(*slot)]->mishaps;
     if (rng_.chance(1, 3) && back > 0) {  // By the next step, and it goes on in another way.
       reject_[index(*slot)] = static_cast<std::int32_t>(back);

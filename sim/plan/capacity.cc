@@ -91,7 +91,7 @@ PlanRequest with_defaults(PlanRequest request) {
   return request;
 }
 
-MemoryBudget make_budget(const PlanRequest& request, const Stage& stage) {
+MemoryBudget make_budget(const PlanRequest& request, const PipelineStage& stage) {
   const BatchLimits limits{request.max_num_batched_tokens, request.max_num_seqs};
   MemoryBudget budget;
   budget.total_gib = request.gpu.total_gib;
@@ -169,7 +169,7 @@ PoolCapacity pool_capacity(std::int64_t budget_bytes, const CapacityPlan& plan) 
   return pool;
 }
 
-void fill_octavo_storage(CapacityPlan& plan, const Stage& stage) {
+void fill_octavo_storage(CapacityPlan& plan, const PipelineStage& stage) {
   const PlanRequest& request = plan.request;
   const RowOptions options = row_options(request);
   ModelConfig part = request.model;
@@ -195,7 +195,7 @@ void fill_octavo_storage(CapacityPlan& plan, const Stage& stage) {
   }
 }
 
-void fill_engine_storage(CapacityPlan& plan, const Stage& stage) {
+void fill_engine_storage(CapacityPlan& plan, const PipelineStage& stage) {
   const PlanRequest& request = plan.request;
   plan.classes = rank_classes(request.model, row_options(request), stage.first, stage.last);
   for (const KvClass& rows : plan.classes) {
@@ -212,7 +212,7 @@ void fill_engine_storage(CapacityPlan& plan, const Stage& stage) {
   plan.engine_notes = std::move(sized.notes);
 }
 
-void fill_storage(CapacityPlan& plan, const Stage& stage) {
+void fill_storage(CapacityPlan& plan, const PipelineStage& stage) {
   plan.engine = *plan.request.engine;
   plan.stage = stage.index;
   plan.stage_layers = static_cast<std::int64_t>(stage.last - stage.first);
@@ -255,7 +255,7 @@ std::optional<std::int64_t> sufficient_tp(const CapacityPlan& plan) {
     CapacityPlan other;
     try {
       other.request = request;
-      const Stage stage = pipeline_stages(request).front();
+      const PipelineStage stage = pipeline_stages(request).front();
       fill_storage(other, stage);
       if (kv_budget(make_budget(request, stage)).expected_bytes >= needed_bytes(other)) {
         return tp;
@@ -377,7 +377,7 @@ CapacityPlan plan_capacity(const PlanRequest& request) {
   const PlanRequest full = with_defaults(request);
   check_parallel(full, *full.engine);
   std::optional<CapacityPlan> least;
-  for (const Stage& stage : pipeline_stages(full)) {
+  for (const PipelineStage& stage : pipeline_stages(full)) {
     CapacityPlan plan;
     plan.request = full;
     fill_storage(plan, stage);

@@ -31,10 +31,10 @@ Shares shares_of(const ModelWeights& weights) {
 
 }  // namespace
 
-std::vector<Stage> pipeline_stages(const PlanRequest& request) {
+std::vector<PipelineStage> pipeline_stages(const PlanRequest& request) {
   const auto layers = static_cast<std::int64_t>(request.model.layers.size());
   const std::int64_t pp = request.pp;
-  std::vector<Stage> stages;
+  std::vector<PipelineStage> stages;
   std::size_t first = 0;
   for (std::int64_t i = 0; i < pp; ++i) {
     const bool one_more = pp - 1 - i >= 1 && pp - 1 - i <= layers % pp;
@@ -46,7 +46,7 @@ std::vector<Stage> pipeline_stages(const PlanRequest& request) {
   return stages;
 }
 
-Estimate stage_weights(const PlanRequest& request, const Stage& stage) {
+Estimate stage_weights(const PlanRequest& request, const PipelineStage& stage) {
   const double ranks = static_cast<double>(request.tp);
   const double share = static_cast<double>(stage.last - stage.first) /
                        static_cast<double>(request.model.layers.size());

@@ -91,7 +91,8 @@ std::int64_t day_swing(std::int64_t time_ns, std::int64_t day_ns) {
   return wave < 2 * kOne ? height : -height;
 }
 
-Arrivals::Arrivals(const ArrivalOptions& options, const Rng& rng) : options_(options), rng_(rng) {
+SessionArrivals::SessionArrivals(const ArrivalOptions& options, const Rng& rng)
+    : options_(options), rng_(rng) {
   if (options_.process == ArrivalProcess::Gamma) {
     const auto percent = static_cast<std::uint64_t>(options_.burstiness_percent);
     const std::uint64_t divisor = std::gcd(percent, std::uint64_t{100});
@@ -100,7 +101,7 @@ Arrivals::Arrivals(const ArrivalOptions& options, const Rng& rng) : options_(opt
   }
 }
 
-std::uint64_t Arrivals::gap_ns(std::uint64_t units) const {
+std::uint64_t SessionArrivals::gap_ns(std::uint64_t units) const {
   // mean gap = 10^15 ns / rate_micro; a Gamma number of scale 1 has the shape as its mean; a
   // diurnal process draws at its highest rate.
   Wide scale_up = Wide{1'000'000'000'000'000} * shape_denominator_;
@@ -113,7 +114,7 @@ std::uint64_t Arrivals::gap_ns(std::uint64_t units) const {
   return static_cast<std::uint64_t>(std::min(gap, Wide{kTimeMax}));
 }
 
-std::int64_t Arrivals::next_ns() {
+std::int64_t SessionArrivals::next_ns() {
   for (;;) {
     const std::uint64_t units = gamma_unit(rng_, shape_numerator_, shape_denominator_);
     now_ns_ += static_cast<std::int64_t>(gap_ns(units));

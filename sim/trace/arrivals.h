@@ -20,10 +20,10 @@ std::uint64_t gamma_unit(Rng& rng, std::uint64_t numerator, std::uint64_t denomi
 /// parabolas; the mean over a day is 0.
 std::int64_t day_swing(std::int64_t time_ns, std::int64_t day_ns);
 
-class Arrivals {
+class SessionArrivals {
  public:
   /// `options` must be in their ranges.
-  Arrivals(const ArrivalOptions& options, const Rng& rng);
+  SessionArrivals(const ArrivalOptions& options, const Rng& rng);
 
   /// The next arrival; they never go back. Raises ResourceExhausted when times outgrow 2^62 ns.
   std::int64_t next_ns();

@@ -1,8 +1,8 @@
 // Adversarial: patterns chosen to hurt LRU and prefix trees, one after the other, in rounds.
 //
 // Every round plays all patterns in an order drawn anew. The session of a request is the number of
-// its pattern (enum Pattern), so that a trace can be taken apart again. Arrivals are 10 ms apart,
-// except for bursts.
+// its pattern (enum Pattern), so that a trace can be taken apart again. Arrivals are 10 ms
+// apart, except for bursts.
 
 #include <algorithm>
 #include <array>

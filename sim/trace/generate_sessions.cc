@@ -127,7 +127,7 @@ class Sessions final : public Generator {
   }
 
   SessionOptions options_;
-  Arrivals arrivals_;
+  SessionArrivals arrivals_;
   Rng rng_;
   BlockIds ids_;
   std::vector<Shared> shared_;

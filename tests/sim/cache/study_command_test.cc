@@ -93,8 +93,9 @@ TEST(ReplayCommand, RefusesSizesAndPoliciesThatAreNone) {
     EXPECT_EQ(result.out, "");
     return result.err;
   };
-  EXPECT_EQ(message({"--blocks", "1.5"}).substr(0, 70),
-            "octavo replay: --blocks: '1.5' is no share of the distinct blocks in (0");
+  EXPECT_NE(message({"--blocks", "1.5"})
+                .find("octavo replay: --blocks: '1.5' is no share of the distinct blocks in (0, 1]"),
+            std::string::npos);
   EXPECT_NE(message({"--tokens", "3X"}).find("'3X' is no number of tokens"), std::string::npos);
   EXPECT_NE(message({}).find("--blocks is required"), std::string::npos);
   EXPECT_NE(message({"--blocks", "8", "--policy", "lur"}).find("lur"), std::string::npos);

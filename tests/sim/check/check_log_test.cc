@@ -66,6 +66,19 @@ TEST(CheckLog, AHandWrittenLogIsReplayed) {
   EXPECT_EQ(result.figures.appended_tokens, 6 + 8);
 }
 
+// A step that is prepared again ends where it began, and its device may fail after that.
+TEST(CheckLog, AFailedSlotNeedNotHaveAnotherLength) {
+  for (int after = 0; after < 8; ++after) {
+    const CheckLog log = read(std::string(kHeader) + R"(
+{"op":"prepare","batch":[[0,1,45,0],[1,1,99,0]]}
+{"op":"abandon","slot":0}
+{"op":"step","batch":[[1,1,99,0]],"device_after":)" +
+                              std::to_string(after) + "}\n");
+    const CheckResult result = replay_check_log(log, small_options(1));
+    EXPECT_FALSE(result.violation.has_value()) << result.violation->what;
+  }
+}
+
 TEST(CheckLog, EveryMistakeIsNamed) {
   const std::string header = kHeader;
   EXPECT_EQ(refusal(""), "ops: is empty, expected a header and operations");

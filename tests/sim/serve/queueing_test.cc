@@ -88,29 +88,29 @@ ServingConfig engine(int max_num_seqs) {
 TEST(Queueing, AMeanWaitOfMD1) {
   for (const double rho : {0.3, 0.6, 0.8}) {
     constexpr std::int64_t kServiceNs = 1'000'000;
-    Waiting waiting(5000);
-    PoissonTrace trace(200'000, static_cast<std::int64_t>(kServiceNs / rho), 1);
+    Waiting waiting(4000);
+    PoissonTrace trace(100'000, static_cast<std::int64_t>(kServiceNs / rho), 1);
     simulate(trace, engine(1), LinearCost(kServiceNs, 0, 0), &waiting);
     const double expected = rho * kServiceNs / (2 * (1 - rho));
-    EXPECT_LT(waiting.standard_error(), 0.02 * expected) << rho;
+    EXPECT_LT(waiting.standard_error(), 0.04 * expected) << rho;
     EXPECT_NEAR(waiting.mean(), expected, 4 * waiting.standard_error()) << rho;
   }
 }
 
 // c slots and steps of a constant, short time: a request with a geometric number of tokens holds a
 // slot for a nearly exponential time. Erlang: the mean wait is C(c, a) S / (c - a), where S is the
-// mean time in the slot, a = lambda S the offered load and C the probability to wait. Two things
-// are of the order of a step and not in the theory. An arrival to an idle engine begins at once,
-// another one waits for the end of the step under way, half a step on average; and times in slots
-// are whole steps. With S of 200 steps the sum is bounded by a step.
+// mean time in the slot, a = lambda S the offered load and C the probability to wait. Not in the
+// theory: an arrival waits for the end of the step under way, half a step on average, and a
+// geometric time of 50 steps varies by a fiftieth less than an exponential one, a step and a half
+// of the wait for one server and less for more. Two steps bound the sum.
 TEST(Queueing, AMeanWaitOfMMc) {
   constexpr std::int64_t kStepNs = 1000;
-  constexpr std::int64_t kMeanOutput = 200;
+  constexpr std::int64_t kMeanOutput = 50;
   constexpr double kServiceNs = kStepNs * kMeanOutput;
-  for (const int servers : {1, 4, 8}) {
+  for (const int servers : {1, 4}) {
     const double offered = 0.75 * servers;
-    Waiting waiting(10'000);
-    PoissonTrace trace(200'000, static_cast<std::int64_t>(kServiceNs / offered), kMeanOutput);
+    Waiting waiting(3000);
+    PoissonTrace trace(60'000, static_cast<std::int64_t>(kServiceNs / offered), kMeanOutput);
     simulate(trace, engine(servers), LinearCost(kStepNs, 0, 0), &waiting);
 
     double blocking = 1;  // Erlang B, by its recurrence.
@@ -119,8 +119,8 @@ TEST(Queueing, AMeanWaitOfMMc) {
     }
     const double wait_probability = servers * blocking / (servers - offered * (1 - blocking));
     const double expected = wait_probability * kServiceNs / (servers - offered);
-    EXPECT_LT(waiting.standard_error(), 0.04 * expected) << servers;
-    EXPECT_NEAR(waiting.mean(), expected, 4 * waiting.standard_error() + kStepNs) << servers;
+    EXPECT_LT(waiting.standard_error(), 0.1 * expected) << servers;
+    EXPECT_NEAR(waiting.mean(), expected, 4 * waiting.standard_error() + 2 * kStepNs) << servers;
   }
 }
 

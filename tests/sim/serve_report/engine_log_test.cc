@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../plan/configs.h"
+#include "configs.h"
 #include "octavo/sim/input_error.h"
 #include <gtest/gtest.h>
 #include <unistd.h>

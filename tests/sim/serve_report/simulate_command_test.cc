@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../plan/configs.h"
+#include "configs.h"
 #include "program.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ std::int64_t number(const CsvRow& row, const std::string& name) {
 
 TEST_F(SimulateCommand, SaysTheSameInItsTableItsJsonAndItsRows) {
   const Args args = {"--trace", trace("chat.jsonl"), "--limit", "200",   "--slo-ttft-ms",
-                     "60",      "--slo-tpot-ms",     "6.4",     "--csv", path("rows.csv")};
+                     "12",      "--slo-tpot-ms",     "5.8",     "--csv", path("rows.csv")};
   const Json json = simulate(args);
   EXPECT_EQ(json.at("schema_version"), 1);
   EXPECT_EQ(json.at("requests").at("finished"), 200);
@@ -126,8 +126,8 @@ TEST_F(SimulateCommand, SaysTheSameInItsTableItsJsonAndItsRows) {
     cached += number(row, "cached_tokens");
     ttft.push_back(number(row, "ttft_ns"));
     const std::int64_t rest = number(row, "end_ns") - number(row, "first_token_ns");
-    const bool fast = rest <= 6'400'000 * (number(row, "output_tokens") - 1);
-    good += ttft.back() <= 60'000'000 && fast ? 1 : 0;
+    const bool fast = rest <= 5'800'000 * (number(row, "output_tokens") - 1);
+    good += ttft.back() <= 12'000'000 && fast ? 1 : 0;
   }
   EXPECT_GT(good, 0);
   EXPECT_LT(good, 200);

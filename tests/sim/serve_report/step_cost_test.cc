@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "../plan/configs.h"
+#include "configs.h"
 #include "octavo/sim/input_error.h"
 #include "octavo/sim/serve/linear_cost.h"
 #include "octavo/sim/serve/roofline_cost.h"

@@ -105,7 +105,7 @@ TEST(Gamma, HasTheMeanTheVarianceAndTheDistributionOfItsShape) {
 }
 
 std::vector<std::int64_t> arrivals_of(const ArrivalOptions& options, int count) {
-  Arrivals arrivals(options, Rng(7));
+  SessionArrivals arrivals(options, Rng(7));
   std::vector<std::int64_t> times;
   for (int i = 0; i < count; ++i) {
     times.push_back(arrivals.next_ns());
@@ -113,7 +113,7 @@ std::vector<std::int64_t> arrivals_of(const ArrivalOptions& options, int count) 
   return times;
 }
 
-TEST(Arrivals, HaveTheirRateAndTheirVariation) {
+TEST(SessionArrivals, HaveTheirRateAndTheirVariation) {
   constexpr int kCount = 50'000;
   struct Case {
     ArrivalProcess process;
@@ -140,15 +140,15 @@ TEST(Arrivals, HaveTheirRateAndTheirVariation) {
   }
 }
 
-TEST(Arrivals, GammaOfShapeOneIsThePoissonProcess) {
+TEST(SessionArrivals, GammaOfShapeOneIsThePoissonProcess) {
   EXPECT_EQ(arrivals_of({.process = ArrivalProcess::Gamma, .burstiness_percent = 100}, 100),
             arrivals_of({.process = ArrivalProcess::Poisson}, 100));
 }
 
-TEST(Arrivals, FollowTheDay) {
+TEST(SessionArrivals, FollowTheDay) {
   constexpr std::int64_t kDay = 86'400'000'000'000;
   constexpr int kDays = 40;
-  Arrivals arrivals({.process = ArrivalProcess::Diurnal, .rate_micro = 20'000}, Rng(3));
+  SessionArrivals arrivals({.process = ArrivalProcess::Diurnal, .rate_micro = 20'000}, Rng(3));
   std::vector<std::int64_t> counts(24);
   for (std::int64_t time = arrivals.next_ns(); time < kDays * kDay; time = arrivals.next_ns()) {
     ++counts[static_cast<std::size_t>(time % kDay / (kDay / 24))];
@@ -167,7 +167,7 @@ TEST(Arrivals, FollowTheDay) {
   EXPECT_LT(counts[0] * 5, counts[12]);
 }
 
-TEST(Arrivals, TheDaySwingsAroundItsMean) {
+TEST(SessionArrivals, TheDaySwingsAroundItsMean) {
   constexpr std::int64_t kDay = 86'400'000'000'000;
   constexpr std::int64_t kOne = std::int64_t{1} << 32;
   EXPECT_EQ(day_swing(0, kDay), -kOne);
@@ -184,7 +184,7 @@ TEST(Arrivals, TheDaySwingsAroundItsMean) {
   EXPECT_NEAR(sum, 0, 1e-6);
 }
 
-TEST(Arrivals, AreTheSameNumbersEverywhere) {
+TEST(SessionArrivals, AreTheSameNumbersEverywhere) {
   const auto digest = [](const ArrivalOptions& options) {
     std::uint64_t state = 0;
     for (const std::int64_t time : arrivals_of(options, 5000)) {
@@ -203,8 +203,8 @@ TEST(Arrivals, AreTheSameNumbersEverywhere) {
             9888022528652495698U);
 }
 
-TEST(Arrivals, EndBeforeTimeDoes) {
-  Arrivals arrivals({.rate_micro = 1}, Rng(1));
+TEST(SessionArrivals, EndBeforeTimeDoes) {
+  SessionArrivals arrivals({.rate_micro = 1}, Rng(1));
   EXPECT_THROW(
       {
         for (int i = 0; i < 100'000; ++i) {
