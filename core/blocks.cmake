@@ -9,6 +9,7 @@ target_sources(octavo_core
     src/blocks/block_manager.cc
     src/blocks/digest.cc
     src/blocks/eviction.cc
+    src/blocks/eviction_order.cc
     src/blocks/prefix_tree.cc
     src/blocks/prefix_tree_evict.cc
     src/blocks/prefix_tree_keys.cc

@@ -69,7 +69,7 @@ class BlockManager {
  public:
   /// Reserves address space for the tables and the index; touches memory only as it is used.
   /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space,
-  /// Unimplemented for a policy that is not there yet.
+  /// Unimplemented for a policy that is not there yet (Hdq).
   explicit BlockManager(const BlockManagerConfig& config);
   ~BlockManager();
   BlockManager(BlockManager&&) noexcept;

@@ -119,6 +119,10 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
   slot.node = found.node;
   slot.path_blocks = slot.cells = static_cast<std::int32_t>(found.blocks);
   const std::int64_t whole = tokens_of(slot.path_blocks);
+  if (auto* order = tree_.order()) {
+    order->acting(slot_index);
+    order->admitted({slot_index, {cells, found.blocks}, std::ssize(prompt)});
+  }
 
   const Key* found_key = tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
   if (found_key == nullptr) {

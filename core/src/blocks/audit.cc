@@ -58,7 +58,8 @@ class Claims {
 
 }  // namespace
 
-void blocks::PrefixTree::audit(const std::vector<std::int64_t>& slots_at) const {
+void blocks::PrefixTree::audit(const std::vector<std::int64_t>& slots_at,
+                               std::int64_t blocks_used) const {
   std::vector<std::int64_t> holders(slots_at);
   std::vector<std::uint32_t> children(slots_at.size());
   for (NodeId id = 1; id <= store_.nodes_used(); ++id) {
@@ -108,6 +109,9 @@ void blocks::PrefixTree::audit(const std::vector<std::int64_t>& slots_at) const 
   }
   require(roots == roots_, "I-9: generations are miscounted", {"generations", roots});
   audit_parking();
+  if (order_ != nullptr) {
+    order_->audit(blocks_used);
+  }
 }
 
 void blocks::PrefixTree::audit_run(NodeId id) const {
@@ -260,7 +264,7 @@ void BlockManager::Impl::audit() const {
   claims.require_all();
   require(pool_.free_count() == pool_.freed_count() + pool_.num_blocks() - pool_.untouched(),
           "I-1: free blocks are miscounted", {"free blocks", pool_.free_count()});
-  tree_.audit(slots_at_node);
+  tree_.audit(slots_at_node, pool_.untouched());
 }
 
 }  // namespace octavo

@@ -41,10 +41,6 @@ const BlockManagerConfig& checked(const BlockManagerConfig& config) {
   check_range("max_tokens_per_seq", config.max_tokens_per_seq, 0, kInt32Max);
   check_range("max_blocks_per_seq", config.max_blocks_per_seq, 0, kInt32Max);
   check_range("window", config.window, 0, kInt32Max);
-  if (config.policy != EvictionPolicy::Lru) {
-    throw Error(ErrorCode::Unimplemented,
-                "BlockManager: policy " + std::string(to_string(config.policy)) + " is not there");
-  }
   return config;
 }
 

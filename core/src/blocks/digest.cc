@@ -55,7 +55,7 @@ std::uint64_t end_name(const blocks::RunStore& store, NodeId id) {
 
 }  // namespace
 
-std::uint64_t blocks::PrefixTree::digest() const {
+std::uint64_t blocks::PrefixTree::digest(std::int64_t blocks_used) const {
   // A sum over blocks and keys: the order in which nodes came to be is nobody's business.
   std::uint64_t sum = 0;
   for (NodeId id = 1; id <= store_.nodes_used(); ++id) {
@@ -97,6 +97,9 @@ std::uint64_t blocks::PrefixTree::digest() const {
       order.add(*block);
     }
   }
+  if (order_ != nullptr) {
+    order.add(order_->digest(blocks_used));
+  }
   return order.value();
 }
 
@@ -110,7 +113,7 @@ std::uint64_t BlockManager::Impl::digest() const {
   for (std::int64_t i = 0; i < pool_.quarantined_count(); ++i) {
     hasher.add(pool_.quarantined(i));
   }
-  hasher.add(tree_.digest());
+  hasher.add(tree_.digest(pool_.untouched()));
   for (int i = 0; i < config_.max_seqs; ++i) {
     const Slot& slot = slots_[at(i)];
     if (!slot.active && slot.root == kNoNode) {

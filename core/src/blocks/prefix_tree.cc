@@ -25,6 +25,7 @@ PrefixTree::PrefixTree(const BlockManagerConfig& config, std::int64_t blocks_max
       tokens_(config.num_blocks, config.block_size),
       store_(config.num_blocks, roots_at_most(config)),
       index_(config.num_blocks + config.max_seqs),
+      order_(make_eviction_order(config, store_)),
       roots_max_(roots_at_most(config)) {
   if (events_ != nullptr) {
     reported_hashes_ = VirtualArray<std::uint64_t>(
@@ -159,6 +160,9 @@ void PrefixTree::hold(NodeId id) noexcept {
     }
     if (node.parked) {
       parking_.unpark(store_, id);
+      if (order_ != nullptr) {
+        order_->unparked(id);
+      }
     }
     id = node.parent;
   }
@@ -171,7 +175,17 @@ void PrefixTree::drop(NodeId id) noexcept {
       return;
     }
     parking_.park(store_, id);
+    if (order_ != nullptr) {
+      order_->parked(id);
+      tell_if_bare(id);
+    }
     id = node.parent;
+  }
+}
+
+void PrefixTree::tell_if_bare(NodeId id) noexcept {
+  if (is_bare(store_.node(id))) {
+    order_->bare(id);
   }
 }
 
@@ -200,6 +214,9 @@ NodeId PrefixTree::cut(NodeId id, std::uint32_t count) noexcept {
   back.parent = front_id;
   back.head_hash = chain(front_end_hash, tokens_.row(back.head));
   index_.insert(back.head_hash, id);
+  if (order_ != nullptr) {
+    order_->cut(front_id, id);
+  }
   return front_id;
 }
 
@@ -216,7 +233,9 @@ NodeId PrefixTree::ancestor(NodeId id, std::uint32_t end, std::uint32_t keep) no
   return id;
 }
 
-NodeId PrefixTree::seal(NodeId under,
+NodeId PrefixTree::seal(int slot,
+                        std::int32_t depth,
+                        NodeId under,
                         NodeId own,
                         const std::int32_t* tokens,
                         const BlockId* cells,
@@ -227,7 +246,31 @@ NodeId PrefixTree::seal(NodeId under,
   if (events_ != nullptr) {
     report_stored(under, tokens, cells, count);
   }
+  if (order_ == nullptr) {
+    return append_or_make(under, own, tokens, cells, count);
+  }
+  const Node& parent = store_.node(under);
+  BlocksSealed sealed{};
+  sealed.slot = slot;
+  sealed.depth = depth;
+  if (parent.kind == NodeKind::Root) {
+    sealed.parent = kNoBlock;
+    sealed.namespace_id = parent.root.namespace_id;
+  } else {
+    sealed.parent = store_.last_block(parent);
+  }
+  sealed.blocks = {cells, count};
+  sealed.tokens = tokens;
+  sealed.node = append_or_make(under, own, tokens, cells, count);
+  order_->sealed(sealed);
+  return sealed.node;
+}
 
+NodeId PrefixTree::append_or_make(NodeId under,
+                                  NodeId own,
+                                  const std::int32_t* tokens,
+                                  const BlockId* cells,
+                                  std::uint32_t count) noexcept {
   Node& parent = store_.node(under);
   if (under == own && parent.holders == 1 && parent.children == 0 && parent.keys == 0) {
     parent.end_hash_known = false;
@@ -255,6 +298,9 @@ void PrefixTree::reset() noexcept {
   store_.clear();
   index_.clear();
   parking_.clear();
+  if (order_ != nullptr) {
+    order_->reset();
+  }
   roots_ = 0;
   if (events_ != nullptr && anything) {
     events_->on_all_blocks_cleared();

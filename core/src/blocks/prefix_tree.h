@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "blocks/eviction_order.h"
 #include "blocks/parking_list.h"
 #include "blocks/run_index.h"
 #include "blocks/run_store.h"
@@ -59,9 +61,11 @@ class PrefixTree {
 
   /// Seals blocks under the end of `under`, which the caller's path holds; the path then ends at
   /// the result instead. When `under` is `own`, a run that this path alone made and holds and under
-  /// which nothing else stands, it grows; else a new run is made. REQUIRES: no child of `under` has
-  /// the first block's tokens.
-  NodeId seal(NodeId under,
+  /// which nothing else stands, it grows; else a new run is made. `depth` blocks stand before them,
+  /// and `slot` seals them. REQUIRES: no child of `under` has the first block's tokens.
+  NodeId seal(int slot,
+              std::int32_t depth,
+              NodeId under,
               NodeId own,
               const std::int32_t* tokens,
               const BlockId* cells,
@@ -101,16 +105,26 @@ class PrefixTree {
 
   std::int64_t parked_blocks() const noexcept { return parking_.blocks(); }
 
-  /// Evicts `count` blocks, least recently parked first, into `out`, but never `spare`. Returns how
-  /// many there were.
+  /// Who leaves first, under a policy other than LRU; nullptr: the least recently parked.
+  EvictionOrder* order() noexcept { return order_.get(); }
+  const EvictionOrder* order() const noexcept { return order_.get(); }
+  void acting(int slot) noexcept {
+    if (order_ != nullptr) {
+      order_->acting(slot);
+    }
+  }
+
+  /// Evicts `count` blocks in the policy's order into `out`, but never `spare`. Returns how many
+  /// there were.
   std::int64_t evict(std::int64_t count, BlockId* out, BlockId spare = kNoBlock) noexcept;
 
   void reset() noexcept;
 
   /// Checks the tree's invariants; raises Internal. `slots_at[id]`: the slots whose path ends at
   /// the node, who hold it as their leaf, or who were given it as their generation.
-  void audit(const std::vector<std::int64_t>& slots_at) const;
-  std::uint64_t digest() const;
+  /// No block from `blocks_used` on was ever used.
+  void audit(const std::vector<std::int64_t>& slots_at, std::int64_t blocks_used) const;
+  std::uint64_t digest(std::int64_t blocks_used) const;
 
   const TokenStore& tokens() const noexcept { return tokens_; }
   TokenStore& tokens() noexcept { return tokens_; }
@@ -130,8 +144,16 @@ class PrefixTree {
                       const std::int32_t* tokens,
                       std::uint32_t max_blocks,
                       BlockId* cells) noexcept;
+  NodeId append_or_make(NodeId under,
+                        NodeId own,
+                        const std::int32_t* tokens,
+                        const BlockId* cells,
+                        std::uint32_t count) noexcept;
   NodeId cut(NodeId id, std::uint32_t count) noexcept;
+  std::int64_t evict_by_order(std::int64_t count, BlockId* out, BlockId spare) noexcept;
   void remove_emptied(NodeId id) noexcept;
+  void tell_if_bare(NodeId id) noexcept;
+  void forget_in_order(NodeId leaf) noexcept;
   void drop_key(NodeId parent, std::uint32_t index) noexcept;
   void drop_keys_of_block(NodeId parent, BlockId block) noexcept;
   void free_root_if_idle(NodeId root) noexcept;
@@ -151,6 +173,7 @@ class PrefixTree {
   RunStore store_;
   RunIndex index_;
   ParkingList parking_;
+  std::unique_ptr<EvictionOrder> order_;  ///< The parking list is kept all the same.
   std::int64_t roots_max_;
   std::int64_t roots_ = 0;
   // Only with an event sink: the reported hash of every sealed block, and room for one event.

@@ -1,10 +1,14 @@
-// Taking parked blocks back: strictly the least recently parked first, which is leaf first.
+// Taking parked blocks back: strictly the least recently parked first, which is leaf first, or as
+// the policy's order says.
 
 #include "blocks/prefix_tree.h"
 
 namespace octavo::blocks {
 
 std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) noexcept {
+  if (order_ != nullptr) {
+    return evict_by_order(count, out, spare);
+  }
   std::int64_t done = 0;
   NodeId id = parking_.oldest();
   while (done < count && id != kNoNode) {
@@ -32,6 +36,33 @@ std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) 
     id = next;
   }
   return done;
+}
+
+std::int64_t PrefixTree::evict_by_order(std::int64_t count, BlockId* out, BlockId spare) noexcept {
+  for (std::int64_t done = 0; done < count; ++done) {
+    const NodeId id = order_->victim(spare);
+    if (id == kNoNode) {
+      return done;
+    }
+    Node& node = store_.node(id);
+    store_.take_tail(node, 1, out + done);
+    if (events_ != nullptr && node.kind == NodeKind::Run) {
+      report_removed(out + done, 1);
+    }
+    parking_.shrink(1);
+    node.end_hash_known = false;
+    const NodeId parent = node.parent;
+    if (node.size > 0) {
+      order_->bare(id);
+    } else {
+      const bool under_run = store_.node(parent).kind == NodeKind::Run;
+      remove_emptied(id);
+      if (under_run) {
+        tell_if_bare(parent);
+      }
+    }
+  }
+  return count;
 }
 
 // The node lost its last block: its name, its keys and its place go.

@@ -66,6 +66,7 @@ PrefixTree::Displaced PrefixTree::name_key(NodeId parent,
   if (old_leaf == kNoNode || leaf_key_length(old_leaf) > 0) {
     return displaced;
   }
+  forget_in_order(old_leaf);
   const Node& node = store_.node(old_leaf);
   if (node.parked) {
     displaced.freed = node.head;
@@ -106,14 +107,29 @@ void PrefixTree::take_over_leaf(NodeId leaf, std::int32_t slot) noexcept {
   parking_.unpark(store_, leaf);
   store_.node(leaf).holders = 1;
   store_.node(leaf).leaf.slot = slot;
+  if (order_ != nullptr) {
+    order_->unparked(leaf);
+    order_->served_leaf(leaf);
+  }
 }
 
 void PrefixTree::park_leaf(NodeId leaf) noexcept {
   store_.node(leaf).holders = 0;
   parking_.park(store_, leaf);
+  if (order_ != nullptr) {
+    order_->parked(leaf);
+    order_->bare(leaf);
+  }
+}
+
+void PrefixTree::forget_in_order(NodeId leaf) noexcept {
+  if (order_ != nullptr) {
+    order_->forgotten(leaf);
+  }
 }
 
 void PrefixTree::forget_leaf(NodeId leaf) noexcept {
+  forget_in_order(leaf);
   const Node node = store_.node(leaf);
   drop_keys_of_block(node.parent, node.head);
   store_.give_node(leaf);

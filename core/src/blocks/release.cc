@@ -24,6 +24,7 @@ void BlockManager::Impl::release_private(Slot& slot, BlockId block, std::int32_t
 void BlockManager::Impl::release(int slot_index) noexcept {
   Slot& slot = slots_[at(slot_index)];
   const BlockId* cells = row(slot_index);
+  tree_.acting(slot_index);
   const std::int32_t first_private = std::max(slot.path_blocks, slot.released);
   for (std::int32_t cell = slot.cells; cell-- > first_private;) {
     release_private(slot, cells[cell], cell);
@@ -40,6 +41,9 @@ void BlockManager::Impl::release(int slot_index) noexcept {
   }
   slot = Slot{};
   slot.batch = batch;
+  if (auto* order = tree_.order()) {
+    order->ended(slot_index);
+  }
 }
 
 void BlockManager::Impl::evict(int slot_index) {

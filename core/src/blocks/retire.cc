@@ -81,6 +81,10 @@ void BlockManager::Impl::retire(int slot_index,
   check_retire(slot_index, history, addressable_len, boundaries);
 
   Slot& slot = slots_[at(slot_index)];
+  if (auto* order = tree_.order()) {
+    order->retiring(slot_index, std::max<std::int64_t>(
+                                    0, std::ssize(history) - prompts_[slot_index].admitted_length));
+  }
   if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
     const auto length = static_cast<std::int64_t>(history.size());
     const std::int64_t shared =

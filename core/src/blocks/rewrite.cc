@@ -64,6 +64,7 @@ void BlockManager::Impl::rewrite(int slot_index,
   }
 
   // Give up, tail first.
+  tree_.acting(slot_index);
   if (give_up_leaf) {
     tree_.park_leaf(slot.leaf);
     slot.leaf = kNoNode;

@@ -72,6 +72,29 @@ class RunStore {
     }
   }
 
+  /// Calls visit(block) for the run's blocks from the last to the first.
+  template <class Visit>
+  void visit_blocks_backward(const Node& run, Visit&& visit) const {
+    for (ChunkId id = run.last_chunk; id != 0; id = chunks_[id].prev) {
+      for (std::uint32_t i = chunks_[id].count; i-- > 0;) {
+        visit(chunks_[id].blocks[i]);
+      }
+    }
+    for (std::uint32_t i = run.inline_count; i-- > 0;) {
+      visit(run.inline_blocks[i]);
+    }
+    visit(run.head);
+  }
+
+  /// REQUIRES: the run has a block.
+  BlockId last_block(const Node& run) const noexcept {
+    if (run.last_chunk != 0) {
+      const Chunk& chunk = chunks_[run.last_chunk];
+      return chunk.blocks[chunk.count - 1];
+    }
+    return run.inline_count > 0 ? run.inline_blocks[run.inline_count - 1] : run.head;
+  }
+
   void clear() noexcept {
     nodes_.clear();
     chunks_.clear();

@@ -68,6 +68,7 @@ void BlockManager::Impl::seal(int slot_index,
     refresh_watermarks(slot);
     return;
   }
+  tree_.acting(slot_index);
   BlockId* cells = row(slot_index);
   const auto tokens_at = [&](std::int32_t block) {
     return tokens + at(block) * at(config_.block_size);
@@ -89,8 +90,9 @@ void BlockManager::Impl::seal(int slot_index,
   }
   if (slot.path_blocks < blocks) {
     const std::int32_t count = blocks - slot.path_blocks;
-    slot.node = tree_.seal(slot.node, slot.own, tokens_at(slot.path_blocks),
-                           cells + slot.path_blocks, static_cast<std::uint32_t>(count));
+    slot.node =
+        tree_.seal(slot_index, slot.path_blocks, slot.node, slot.own, tokens_at(slot.path_blocks),
+                   cells + slot.path_blocks, static_cast<std::uint32_t>(count));
     slot.own = slot.node;
     if (slot.leaf != kNoNode) {  // It was the first private block.
       tree_.leaf_was_sealed(slot.leaf);
