@@ -3,6 +3,7 @@
 #include <string>
 
 #include "blocks/block_order.h"
+#include "blocks/hdq_order.h"
 #include "blocks/order_fifo.h"
 #include "octavo/error.h"
 
@@ -15,6 +16,8 @@ std::unique_ptr<EvictionOrder> make_eviction_order(const BlockManagerConfig& con
       return nullptr;
     case EvictionPolicy::Fifo:
       return std::make_unique<BlockOrder<FifoOrder>>(config, store);
+    case EvictionPolicy::Hdq:
+      return std::make_unique<HdqOrder>(config, store);
     default:
       break;
   }

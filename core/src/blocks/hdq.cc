@@ -40,7 +40,9 @@ void Hdq::reset() noexcept {
   residents_ = {};
   queues_ = {};
   oldest_in_bucket_ = {};
-  lru_end_ = memory_end_ = open_ = victim_ = 0;
+  lru_end_ = memory_end_ = open_ = 0;
+  depth_known_ = false;
+  traits_ = {};
   lru_blocks_ = unaccounted_ = hits_ = lru_hits_ = clock_ = 0;
   unlearned_ = slot_ = 0;
   counters_ = {};
@@ -67,11 +69,9 @@ void Hdq::account() noexcept {
 
 void Hdq::begin(int slot,
                 std::span<const std::uint64_t> fingerprints,
-                std::int64_t servable,
-                std::int64_t bound) noexcept {
+                std::int64_t servable) noexcept {
   account();
   open_ = 0;
-  trim_lru(num_blocks_ - bound);
   ++clock_;
   grow_older();
 
@@ -122,6 +122,7 @@ void Hdq::begin(int slot,
   unaccounted_ += static_cast<std::int64_t>(count) - resident;
 
   Session& session = sessions_[at(slot)];
+  session = {};
   session.new_tokens = (static_cast<std::int64_t>(count) - known_blocks) * block_tokens_;
   session.new_depth =
       deepest == 0 ? 0 : std::min<std::uint8_t>(known_[deepest].depth + 1, hdq::kDeepest);
@@ -132,12 +133,20 @@ void Hdq::begin(int slot,
   }
 }
 
-void Hdq::release_for(int slot, std::int64_t output_tokens, std::int64_t bound) noexcept {
-  trim_lru(num_blocks_ - bound);
+void Hdq::generated(int slot, std::int64_t output_tokens, bool noted) noexcept {
+  Session& session = sessions_[at(slot)];
+  if (noted || !session.output_noted) {
+    session.output_tokens = output_tokens;
+    session.output_noted = noted;
+  }
+}
+
+void Hdq::act_for(int slot) noexcept {
   slot_ = slot;
   open_ = 0;
   depth_known_ = false;
-  traits_ = hdq::traits_of(sessions_[at(slot)].new_tokens, output_tokens);
+  const Session& session = sessions_[at(slot)];
+  traits_ = hdq::traits_of(session.new_tokens, session.output_tokens);
 }
 
 // --- Blocks ---
@@ -185,7 +194,7 @@ void Hdq::leaf_parked(BlockId block, BlockId parent) noexcept {
   open_ = 0;
 }
 
-void Hdq::leaf_taken(BlockId block) noexcept {
+void Hdq::leaf_left(BlockId block) noexcept {
   const KnownId id = known_.of_block(block);
   const KnownId parent = known_[id].parent;
   leave_group(id);
@@ -229,36 +238,25 @@ hdq::GroupId Hdq::choose(BlockId spare) noexcept {
   return chosen;
 }
 
-Hdq::Victims Hdq::victims(std::uint32_t wanted, BlockId spare) noexcept {
-  victim_ = choose(spare);
-  if (victim_ == 0) {
-    return {};
+BlockId Hdq::evict(BlockId spare) noexcept {
+  const GroupId group_id = choose(spare);
+  if (group_id == 0) {
+    return kNoBlock;
   }
-  const Group& group = groups_[victim_];
-  Victims victims{known_[group.deepest_resident].block, 1};
-  const std::uint32_t most = spare == kNoBlock ? std::min(wanted, group.resident) : 1;
-  for (KnownId id = known_[group.deepest_resident].parent;
-       victims.count < most && known_[id].children == 1; id = known_[id].parent) {
-    ++victims.count;
+  Group& group = groups_[group_id];
+  const KnownId id = group.deepest_resident;
+  const KnownId parent = known_[id].parent;
+  const BlockId block = known_[id].block;
+  group.deepest_resident = parent;
+  known_.leave(id);
+  lose_resident(group_id);
+  if (group.passed || group.uncounted) {
+    forget_deepest(group_id);
   }
-  return victims;
-}
-
-void Hdq::evicted(std::uint32_t count) noexcept {
-  for (; count > 0; --count) {
-    Group& group = groups_[victim_];
-    const KnownId id = group.deepest_resident;
-    const KnownId parent = known_[id].parent;
-    group.deepest_resident = parent;
-    known_.leave(id);
-    lose_resident(victim_);
-    if (group.passed || group.uncounted) {
-      forget_deepest(victim_);
-    }
-    if (parent != 0 && known_[parent].children == 0) {
-      carries_none(parent);
-    }
+  if (parent != 0 && known_[parent].children == 0) {
+    carries_none(parent);
   }
+  return block;
 }
 
 }  // namespace octavo::blocks

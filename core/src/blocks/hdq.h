@@ -36,16 +36,18 @@ class Hdq {
   // --- Sessions ---
 
   /// A session in `slot` asks for a prompt whose shareable blocks have these fingerprints; at most
-  /// the first `servable` may be served. `bound`: blocks of the pool that are neither free nor
-  /// parked. To be called before anything is held for it.
-  void begin(int slot,
-             std::span<const std::uint64_t> fingerprints,
-             std::int64_t servable,
-             std::int64_t bound) noexcept;
+  /// the first `servable` may be served. To be called before anything is held for it.
+  void begin(int slot, std::span<const std::uint64_t> fingerprints, std::int64_t servable) noexcept;
+  /// The session has generated so many tokens; what was noted before is not overruled by what is
+  /// only counted.
+  void generated(int slot, std::int64_t output_tokens, bool noted) noexcept;
+  void end(int slot) noexcept { sessions_[at(slot)] = {}; }
 
   /// The next blocks are sealed for, or let go by, this session.
-  void seal_for(int slot) noexcept { slot_ = slot; }
-  void release_for(int slot, std::int64_t output_tokens, std::int64_t bound) noexcept;
+  void act_for(int slot) noexcept;
+
+  /// So many blocks of the pool are neither free nor parked now.
+  void bound(std::int64_t blocks) noexcept { trim_lru(num_blocks_ - blocks); }
 
   // --- Blocks ---
 
@@ -55,21 +57,14 @@ class Hdq {
   void held(BlockId block) noexcept;
   /// Nobody holds the block any more. Blocks of one path are parked deepest first.
   void parked(BlockId block) noexcept;
-  /// A leaf under `parent` is parked; is taken over, or given up as its last key was displaced.
+  /// A leaf under `parent` is parked.
   void leaf_parked(BlockId block, BlockId parent) noexcept;
-  void leaf_taken(BlockId block) noexcept;
+  /// A parked leaf is taken over, or lost its last key.
+  void leaf_left(BlockId block) noexcept;
 
-  // --- Eviction ---
-
-  /// Who is next: `count` >= 1 blocks, the deepest first, from `block` upwards; kNoBlock without
-  /// any. At most `wanted`, never `spare`.
-  struct Victims {
-    BlockId block = kNoBlock;
-    std::uint32_t count = 0;
-  };
-  Victims victims(std::uint32_t wanted, BlockId spare) noexcept;
-  /// The first `count` of the victims just named were evicted.
-  void evicted(std::uint32_t count) noexcept;
+  /// The block that is evicted next, and is none of the pool's from now on; never `spare`. kNoBlock
+  /// when there is none.
+  BlockId evict(BlockId spare) noexcept;
 
   void reset() noexcept;
 
@@ -78,7 +73,17 @@ class Hdq {
   /// A hash of what decides: groups in order with their members, counters, guard.
   std::uint64_t digest() const;
 
-  // For tests and reports.
+  // For the tree's audit, tests and reports.
+  std::uint64_t fingerprint_of(BlockId block) const noexcept {
+    return known_[known_.of_block(block)].fingerprint;
+  }
+  bool is_parked(BlockId block) const noexcept {
+    return known_.of_block(block) != 0 && known_[known_.of_block(block)].group != 0;
+  }
+  bool carries_blocks(BlockId block) const noexcept {
+    return known_[known_.of_block(block)].children > 0;
+  }
+  std::int64_t parked_blocks() const noexcept;
   const hdq::Guard& guard() const noexcept { return guard_; }
   const hdq::Counters& counters() const noexcept { return counters_; }
   const hdq::KnownBlocks& known() const noexcept { return known_; }
@@ -97,13 +102,20 @@ class Hdq {
   // What is remembered of the session in a slot.
   struct Session {
     std::int64_t new_tokens;  ///< Of its prompt.
-    std::uint8_t new_depth;   ///< Of the blocks that it adds.
+    std::int64_t output_tokens;
+    std::uint8_t new_depth;  ///< Of the blocks that it adds.
+    bool output_noted;
   };
 
   // hdq.cc
   KnownId remember(std::uint64_t fingerprint, KnownId parent, bool nameless) noexcept;
   void account() noexcept;
   GroupId choose(BlockId spare) noexcept;
+
+  // hdq_audit.cc
+  void audit_known() const;
+  void audit_group(GroupId id) const;
+  void audit_lists() const;
 
   // hdq_groups.cc
   void open_group(KnownId deepest, hdq::ClassId class_id) noexcept;
@@ -147,12 +159,12 @@ class Hdq {
   std::int64_t hits_ = 0;         ///< Blocks, ours and those that LRU would have had.
   std::int64_t lru_hits_ = 0;
 
+  // What is being done now.
   int slot_ = 0;
   GroupId open_ = 0;  ///< The group that the release at hand adds to.
   bool depth_known_ = false;
-  std::uint8_t depth_ = 0;  ///< Of the release at hand.
+  std::uint8_t depth_ = 0;  ///< Of the deepest block that it parks.
   hdq::SessionTraits traits_;
-  GroupId victim_ = 0;
 };
 
 }  // namespace octavo::blocks

@@ -43,6 +43,9 @@ class Contest {
     replay_all();
   }
 
+  bool filled(std::size_t class_id, std::size_t bucket) const noexcept {
+    return (filled_[class_id] >> bucket & 1) != 0;
+  }
   /// No queue is filled.
   bool empty() const noexcept { return filled_[winner_[1]] == 0; }
   /// The class of least density and the oldest bucket in which it has a queue. REQUIRES: !empty().

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blocks/chain_hash.h"
+
 namespace octavo::blocks::hdq {
 
 class Guard {
@@ -64,6 +66,13 @@ class Guard {
   std::int64_t lru_for() const noexcept { return lru_for_; }
   std::int64_t stay() const noexcept { return stay_; }
   bool open() const noexcept { return open_; }
+  std::uint64_t digest() const noexcept {
+    std::uint64_t hash = open_ ? 1 : 0;
+    for (const std::int64_t word : {missed_, lru_hits_, aged_, balance_, lru_for_, stay_}) {
+      hash = mix(hash, static_cast<std::uint64_t>(word));
+    }
+    return hash;
+  }
 
  private:
   static constexpr std::int64_t kOne = 1 << 16;  // Sums have 16 bits behind the point.

@@ -37,13 +37,13 @@ class DenseCache {
       }
       fingerprints_.push_back(blocks::mix(static_cast<std::uint64_t>(id), 1));
     }
-    hdq_.begin(0, fingerprints_, servable, 0);
+    hdq_.begin(0, fingerprints_, servable);
     std::size_t held = 0;
     while (held < ids.size() && block_of(ids[held]) != blocks::kNoBlock) {
       hdq_.held(block_of(ids[held++]));
     }
     make_room(ids.size() - held);
-    hdq_.seal_for(0);
+    hdq_.act_for(0);
     for (std::size_t i = held; i < ids.size(); ++i) {
       const std::int32_t block = free_.back();
       free_.pop_back();
@@ -54,7 +54,9 @@ class DenseCache {
       children_[static_cast<std::size_t>(i == 0 ? 0 : ids[i - 1])] += i == 0 ? 0 : 1;
       parent_of(ids[i]) = i == 0 ? -1 : ids[i - 1];
     }
-    hdq_.release_for(0, output_tokens, static_cast<std::int64_t>(ids.size()));
+    hdq_.bound(static_cast<std::int64_t>(ids.size()));
+    hdq_.generated(0, output_tokens, false);
+    hdq_.act_for(0);
     for (std::size_t i = ids.size(); i-- > 0;) {
       hdq_.parked(block_of(ids[i]));
     }
@@ -80,35 +82,26 @@ class DenseCache {
 
   void make_room(std::size_t count) {
     while (free_.size() < count) {
-      const auto wanted = static_cast<std::uint32_t>(count - free_.size());
-      const auto victims = hdq_.victims(wanted, blocks::kNoBlock);
-      if (victims.block == blocks::kNoBlock || victims.count == 0 || victims.count > wanted) {
-        throw std::logic_error("no victim, or too many");
+      const std::int32_t block = hdq_.evict(blocks::kNoBlock);
+      const std::int32_t id = block < 0 ? -1 : id_of_[static_cast<std::size_t>(block)];
+      if (id < 0 || children_[static_cast<std::size_t>(id)] != 0) {
+        throw std::logic_error("the victim carries another block, or is none");
       }
-      std::int32_t id = id_of_[static_cast<std::size_t>(victims.block)];
-      for (std::uint32_t i = 0; i < victims.count; ++i) {
-        if (id < 0 || children_[static_cast<std::size_t>(id)] != 0) {
-          throw std::logic_error("the victim carries another block, or is none");
-        }
-        id_of_[static_cast<std::size_t>(block_of(id))] = -1;
-        free_.push_back(block_of(id));
-        block_of(id) = blocks::kNoBlock;
-        const std::int32_t parent = parent_of(id);
-        if (parent >= 0) {
-          --children_[static_cast<std::size_t>(parent)];
-        }
-        id = parent;
+      id_of_[static_cast<std::size_t>(block)] = -1;
+      block_of(id) = blocks::kNoBlock;
+      free_.push_back(block);
+      if (parent_of(id) >= 0) {
+        --children_[static_cast<std::size_t>(parent_of(id))];
       }
-      hdq_.evicted(victims.count);
     }
   }
 
   blocks::Hdq hdq_;
   std::vector<std::int32_t> free_;
-  std::vector<std::int32_t> id_of_;    ///< By block; -1: free.
-  std::vector<std::int32_t> block_of_; ///< By id.
+  std::vector<std::int32_t> id_of_;     ///< By block; -1: free.
+  std::vector<std::int32_t> block_of_;  ///< By id.
   std::vector<std::int32_t> parent_;
-  std::vector<std::int32_t> children_; ///< Resident ones, by id.
+  std::vector<std::int32_t> children_;  ///< Resident ones, by id.
   std::vector<std::uint64_t> fingerprints_;
 };
 
