@@ -16,8 +16,11 @@ class PoolReplay {
   /// length is a whole number of blocks.
   PoolReplay(const ReplayOptions& options, std::int64_t blocks, bool pseudo);
 
-  /// Serves one prompt of `input_tokens` tokens, given as `tokens`.
-  void serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens);
+  /// Serves one prompt of `input_tokens` tokens, given as `tokens`; a policy is told that
+  /// `output_tokens` were generated, which are not replayed.
+  void serve(std::span<const std::int32_t> tokens,
+             std::int64_t input_tokens,
+             std::int64_t output_tokens);
 
   /// Retires what is still held and returns the result.
   ReplayRun finish();

@@ -63,7 +63,7 @@ ReplayResult replay(TraceReader& trace,
     }
     const std::span<const std::int32_t> prompt = tokens.expand(request);
     for (PoolReplay& pool : pools) {
-      pool.serve(prompt, request.input_tokens);
+      pool.serve(prompt, request.input_tokens, request.output_tokens);
     }
     ++result.requests;
     result.prompt_tokens += request.input_tokens;

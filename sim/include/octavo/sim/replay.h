@@ -21,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include "octavo/eviction.h"
 #include "octavo/sim/trace.h"
 
 namespace octavo::sim {
@@ -31,6 +32,7 @@ struct ReplayOptions {
   int live = 1;                      ///< Requests held at a time, [1, 2^24].
   std::int64_t limit = 0;            ///< Replay the first `limit` requests; 0 = all.
   bool full_blocks_only = false;     ///< No partial keys: only whole blocks are shared.
+  EvictionPolicy policy = EvictionPolicy::Lru;
   bool expand_tokens = false;        ///< Never let a pseudo-token stand for a block.
 };
 
