@@ -209,6 +209,36 @@ TEST(BlockManagerStates, DoSoForLongPromptsToo) {
   }
 }
 
+// Which block leaves is compared through the events, and whatever hash the caller gives.
+TEST(BlockManagerStates, EvictInTheOrderOfEveryPolicy) {
+  for (const EvictionPolicy policy :
+       {EvictionPolicy::Fifo, EvictionPolicy::Lfu, EvictionPolicy::Slru, EvictionPolicy::TwoQueue,
+        EvictionPolicy::Arc, EvictionPolicy::S3Fifo, EvictionPolicy::Sieve,
+        EvictionPolicy::Priority}) {
+    SCOPED_TRACE(to_string(policy));
+    Coverage coverage;
+    const auto small = [&] {
+      BlockManagerConfig config = draw_config();
+      config.num_blocks += draw(0, 2) * 3;
+      config.policy = policy;
+      run_case(config, {nullptr, constant_hash}, coverage);
+    };
+    const auto large = [&] {
+      BlockManagerConfig config;
+      config.block_size = *rc::gen::elementOf(std::vector<int>{1, 2, 16});
+      config.num_blocks = draw(60, 300) / config.block_size + 2;
+      config.max_seqs = draw(1, 4);
+      config.policy = policy;
+      run_case(config, {nullptr}, coverage, draw(8, 30));
+    };
+    if (check(400, kLongestSequence, small) && check(100, 100, large)) {
+      expect_covered(coverage, {Branch::WindowReleased},
+                     {Branch::SourceSpared, Branch::KeyDisplacedHeld, Branch::KeyQuarantined,
+                      Branch::KeyDisplacedFrees, Branch::DuplicateParked, Branch::StaleAdmitted});
+    }
+  }
+}
+
 TEST(BlockManagerStates, KeepOnlyWholeBlocksWithoutPartialKeys) {
   Coverage coverage;
   const auto property = [&] {

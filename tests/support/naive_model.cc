@@ -15,6 +15,7 @@ constexpr std::size_t kKeysPerParentMax = 4;
 NaiveModel::NaiveModel(const BlockManagerConfig& config)
     : config_(config),
       slots_(static_cast<std::size_t>(config.max_seqs)),
+      order_(config),
       unused_(config.num_blocks) {
   std::int64_t cells = config.max_blocks_per_seq;
   if (cells == 0) {
@@ -88,23 +89,54 @@ std::optional<PartialKey> NaiveModel::best_key(const Prefix& parent,
 
 // --- Blocks ---
 
-/// An unused block, else the least recently parked one that is not `spared`; kNoBlock without one.
+/// Parked, and nothing continues it.
+bool NaiveModel::may_leave(Block block) const {
+  if (std::count(parked_.begin(), parked_.end(), block) == 0) {
+    return false;
+  }
+  const auto own = std::find_if(nodes_.begin(), nodes_.end(),
+                                [&](const auto& node) { return node.second == block; });
+  if (own == nodes_.end()) {
+    return true;  // A leaf.
+  }
+  const Prefix& prefix = own->first;
+  const auto size = std::ssize(prefix.tokens) + config_.block_size;
+  return !keys_.contains(prefix) &&
+         std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+           return node.first.space == prefix.space && node.first.generation == prefix.generation &&
+                  std::ssize(node.first.tokens) == size &&
+                  starts_with(node.first.tokens, prefix.tokens);
+         });
+}
+
+/// Under Lru the least recently parked one that is not `spared`; kNoBlock without one.
+Block NaiveModel::next_victim(Block spared) {
+  if (ordered()) {
+    return order_.victim(leaves(), spared);
+  }
+  const auto found =
+      std::find_if(parked_.begin(), parked_.end(), [&](Block block) { return block != spared; });
+  return found == parked_.end() ? kNoBlock : *found;
+}
+
+/// An unused block, else the policy's next one that is not `spared`; kNoBlock without one.
 Block NaiveModel::take(Use use, Block spared) {
   if (unused_ > 0) {
     --unused_;
     return ++last_block_;
   }
-  for (const Block victim : parked_) {
-    if (victim != spared) {
-      mark(Branch::Evicted);
-      mark(Branch::SourceSpared, parked_.front() == spared);
-      unpark(victim);
-      forget(victim);
-      (use == Use::Copy ? stats_.evicted_for_copy : stats_.evicted_for_step) += 1;
-      return ++last_block_;  // Its place in the pool, another content: another block.
-    }
+  const bool spares = !parked_.empty() && parked_.front() == spared;
+  const Block victim = next_victim(spared);
+  if (victim == kNoBlock) {
+    return kNoBlock;
   }
-  return kNoBlock;
+  mark(Branch::Evicted);
+  mark(Branch::SourceSpared, spares);
+  unpark(victim);
+  forget(victim);
+  order_.refresh(leaves());
+  (use == Use::Copy ? stats_.evicted_for_copy : stats_.evicted_for_step) += 1;
+  return ++last_block_;  // Its place in the pool, another content: another block.
 }
 
 void NaiveModel::unpark(Block block) {
@@ -129,18 +161,31 @@ void NaiveModel::let_go(Block block) {
   if (sealed(block) || key_length(block) > 0) {
     if (!was_parked) {
       parked_.push_back(block);
+      if (ordered()) {
+        order_.park(block);
+        order_.refresh(leaves());
+      }
     }
     return;
   }
   unpark(block);
+  order_.forget(block);
   ++unused_;
 }
 
 /// Ends the session; its blocks go tail first.
-void NaiveModel::release(ModelSlot& slot) {
-  std::vector<Block> cells = std::move(slot.cells);
-  slot = ModelSlot{};
+void NaiveModel::release(int slot) {
+  ModelSlot& ended = slots_[static_cast<std::size_t>(slot)];
+  act(ended);
+  std::vector<Block> cells = std::move(ended.cells);
+  ended = ModelSlot{};
   std::for_each(cells.rbegin(), cells.rend(), [&](Block block) { let_go(block); });
+  order_.ended(slot);
+}
+
+/// What happens next is the slot's doing.
+void NaiveModel::act(const ModelSlot& slot) {
+  order_.acting(static_cast<int>(&slot - slots_.data()));
 }
 
 void NaiveModel::note_high_water() {
@@ -219,6 +264,9 @@ void NaiveModel::bind_cached(ModelSlot& slot, Ids prompt) {
     slot.cells.push_back(node->second);
     slot.reserved += config_.block_size;
   }
+  if (ordered()) {
+    std::for_each(slot.cells.rbegin(), slot.cells.rend(), [&](Block b) { order_.serve(b); });
+  }
   mark(Branch::AddressableCut, slot.addressable < slot.prompt_length &&
                                    slot.reserved + config_.block_size > slot.addressable);
   const Ids rest = prompt.subspan(static_cast<std::size_t>(slot.reserved));
@@ -234,6 +282,9 @@ void NaiveModel::bind_partial(ModelSlot& slot, const PartialKey& key) {
   Block bound = key.owner;
   if (holders(key.owner) == 0 && !sealed(key.owner) && key_length(key.owner) <= rows) {
     unpark(key.owner);
+    if (ordered()) {
+      order_.serve(key.owner);
+    }
     stats_.partial_takeovers += 1;
     mark(Branch::TakenOver);
   } else {
@@ -279,6 +330,9 @@ void NaiveModel::name(const ModelSlot& slot, Ids history, std::int64_t length) {
     stats_.dropped_keys += 1;
     mark(Branch::KeyDisplaced);
     const std::int64_t unused_before = unused_;
+    if (!sealed(displaced) && key_length(displaced) == 0) {
+      order_.forget(displaced);
+    }
     let_go(displaced);
     mark(Branch::KeyDisplacedFrees, unused_ > unused_before);
     mark(Branch::KeyDisplacedHeld, holders(displaced) > 0 && !sealed(displaced));
@@ -319,7 +373,7 @@ void NaiveModel::retire(int slot,
       }
     }
   }
-  release(s);
+  release(slot);
   note_high_water();
 }
 
@@ -327,7 +381,7 @@ void NaiveModel::evict(int slot) {
   Checks checks;
   checks.require(has(slot));
   checks.done();
-  release(slots_[static_cast<std::size_t>(slot)]);
+  release(slot);
   note_high_water();
 }
 
@@ -345,11 +399,12 @@ void NaiveModel::abandon(int slot) {
       mark(Branch::Quarantined);
       mark(Branch::KeyQuarantined, key_length(cell) > 0);
       forget(cell);
+      order_.forget(cell);
       quarantined_.push_back(std::exchange(cell, kNoBlock));
       stats_.quarantined_blocks += 1;
     }
   }
-  release(s);
+  release(slot);
   note_high_water();
 }
 
@@ -362,6 +417,14 @@ std::int64_t NaiveModel::release_quarantined() {
 
 void NaiveModel::invalidate_namespace(std::uint64_t namespace_id) {
   generations_[namespace_id] += 1;
+}
+
+void NaiveModel::set_retention(int slot, int priority, std::int64_t ttl_ticks) {
+  order_.set_retention(slot, priority, ttl_ticks);
+}
+
+void NaiveModel::advance_clock(std::int64_t now_ticks) {
+  order_.advance_clock(now_ticks);
 }
 
 void NaiveModel::reset() {

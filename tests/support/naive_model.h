@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "naive_order.h"
 #include "octavo/block_manager.h"
 #include "octavo/error.h"
 
@@ -128,6 +129,8 @@ class NaiveModel {
   std::int64_t release_quarantined();
   void invalidate_namespace(std::uint64_t namespace_id);
   void reset();
+  void set_retention(int slot, int priority, std::int64_t ttl_ticks);
+  void advance_clock(std::int64_t now_ticks);
 
   const BlockManagerConfig& config() const { return config_; }
   const std::vector<ModelSlot>& slots() const { return slots_; }
@@ -168,15 +171,22 @@ class NaiveModel {
   std::int64_t key_length(Block block) const;
   std::optional<PartialKey> best_key(const Prefix& parent, Ids rest, std::int64_t limit) const;
 
+  bool ordered() const { return config_.policy != EvictionPolicy::Lru; }
+  bool may_leave(Block block) const;
+  NaiveOrder::MayLeave leaves() const {
+    return [this](Block block) { return may_leave(block); };
+  }
+  Block next_victim(Block spared);
   Block take(Use use, Block spared = kNoBlock);
   void unpark(Block block);
   void forget(Block block);
   void let_go(Block block);
-  void release(ModelSlot& slot);
+  void release(int slot);
   void bind_cached(ModelSlot& slot, Ids prompt);
   void bind_partial(ModelSlot& slot, const PartialKey& key);
   void commit(ModelSlot& slot, std::int64_t position);
   void seal(ModelSlot& slot, Ids history, std::int64_t blocks);
+  void act(const ModelSlot& slot);
   void name(const ModelSlot& slot, Ids history, std::int64_t length);
   bool make_writable(ModelSlot& slot, std::int64_t count, std::vector<Block>& given_up);
   bool extend(Ids slots, const std::vector<std::int64_t>& counts, std::int64_t available);
@@ -188,7 +198,8 @@ class NaiveModel {
   std::vector<ModelSlot> slots_;
   std::map<Prefix, Block> nodes_;
   std::map<Prefix, std::vector<PartialKey>> keys_;  ///< By parent; the latest named last.
-  std::vector<Block> parked_;                       ///< The next to be evicted first.
+  std::vector<Block> parked_;                       ///< The least recently parked first.
+  NaiveOrder order_;                                ///< Of every policy but Lru.
   std::vector<Block> quarantined_;
   std::map<std::uint64_t, std::uint64_t> generations_;
   std::int64_t unused_ = 0;

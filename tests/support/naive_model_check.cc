@@ -111,6 +111,9 @@ std::string NaiveModel::observable() const {
   for (const Block block : parked_) {
     out << ' ' << rename(block);
   }
+  if (ordered()) {
+    out << order_.print([&](Block block) { return rename(block); });
+  }
   out << "|q" << quarantined_.size();
   // Generations are known by being the current one or not, so their order must not show. All blocks
   // have their names by now.

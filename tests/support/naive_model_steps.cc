@@ -49,6 +49,8 @@ void NaiveModel::seal(ModelSlot& slot, Ids history, std::int64_t blocks) {
   if (!sharing() || stale(slot) || slot.fresh) {
     return;
   }
+  act(slot);
+  std::vector<std::pair<Block, NaiveOrder::Name>> fresh;
   for (std::int64_t k = 0; k < blocks; ++k) {
     Block& cell = slot.cells[static_cast<std::size_t>(k)];
     const auto [node, is_new] =
@@ -56,6 +58,7 @@ void NaiveModel::seal(ModelSlot& slot, Ids history, std::int64_t blocks) {
     if (is_new) {
       stats_.sealed_blocks += 1;
       mark(Branch::TakenOverSealed, key_length(cell) > 0);
+      fresh.emplace_back(cell, NaiveOrder::Name{slot.space, node->first.tokens});
     } else if (node->second != cell) {
       mark(Branch::Duplicate);
       mark(Branch::DuplicateUnparked, holders(node->second) == 0);
@@ -64,6 +67,10 @@ void NaiveModel::seal(ModelSlot& slot, Ids history, std::int64_t blocks) {
       unpark(node->second);
       let_go(std::exchange(cell, node->second));
     }
+  }
+  if (ordered()) {
+    std::for_each(fresh.rbegin(), fresh.rend(),
+                  [&](const auto& sealed) { order_.seal(sealed.first, sealed.second); });
   }
 }
 
@@ -142,6 +149,7 @@ bool NaiveModel::extend(Ids slots,
     if (!make_writable(slot, counts[i], given_up)) {
       return false;
     }
+    act(slot);
     std::for_each(given_up.rbegin(), given_up.rend(), [&](Block block) { let_go(block); });
     slot.reserved += counts[i];
     if (counts[i] > 0) {

@@ -33,6 +33,11 @@ inline constexpr std::int64_t kAddressableAll = -1;
 using BlockHash = std::uint64_t (*)(std::uint64_t parent_hash,
                                     std::span<const std::int32_t> tokens);
 
+// Retention, under EvictionPolicy::Priority: what TensorRT-LLM calls priority and duration.
+inline constexpr int kHighestPriority = 100;  ///< Priorities are [0, 100]; the lowest leaves first.
+inline constexpr int kDefaultPriority = 35;   ///< Of a slot that was told nothing.
+inline constexpr std::int64_t kNeverExpires = 0;
+
 struct BlockManagerConfig {
   std::int64_t num_blocks = 0;          ///< Blocks in the pool, [1, 2^31 - 1].
   int block_size = 16;                  ///< Tokens a block, [1, 65536].
@@ -69,8 +74,7 @@ struct StepPlan {
 class BlockManager {
  public:
   /// Reserves address space for the tables and the index; touches memory only as it is used.
-  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space,
-  /// Unimplemented for a policy that is not there yet (Hdq).
+  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space.
   explicit BlockManager(const BlockManagerConfig& config);
   ~BlockManager();
   BlockManager(BlockManager&&) noexcept;
@@ -168,8 +172,26 @@ class BlockManager {
   /// are evicted.
   void invalidate_namespace(std::uint64_t namespace_id);
 
-  /// Everything is dropped: slots, cached prefixes, namespaces, quarantine.
+  /// Everything is dropped: slots, cached prefixes, namespaces, quarantine; the clock reads 0.
   void reset();
+
+  // --- Retention (EvictionPolicy::Priority) ---
+
+  /// The blocks that the slot parks from now until it is freed are kept at `priority` in [0, 100]
+  /// and, unless `ttl_ticks` is kNeverExpires, expire that many ticks after they were parked.
+  /// Expired blocks leave before all others, then the lowest priority, then the least recently
+  /// parked. A block that a later session is served takes that session's retention when it is
+  /// parked again; a slot that was told nothing parks at kDefaultPriority and never expires. (In
+  /// TensorRT-LLM a block falls back to the default priority when its duration is over.)
+  /// Raises InvalidArgument for a priority outside [0, 100] or ttl_ticks outside [0, 2^62];
+  /// FailedPrecondition under another policy.
+  void set_retention(int slot, int priority, std::int64_t ttl_ticks = kNeverExpires);
+
+  /// Says what time it is: the manager has no clock of its own, and a tick is what the caller makes
+  /// of it. Blocks whose time has come are expired, each in O(1) amortised.
+  /// Raises InvalidArgument for a time before the latest one or above 2^62; FailedPrecondition
+  /// under another policy.
+  void advance_clock(std::int64_t now_ticks);
 
   // --- What is so ---
 

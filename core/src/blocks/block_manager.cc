@@ -208,6 +208,12 @@ void BlockManager::invalidate_namespace(std::uint64_t namespace_id) {
 void BlockManager::reset() {
   whole("reset", impl_).reset();
 }
+void BlockManager::set_retention(int slot, int priority, std::int64_t ttl_ticks) {
+  whole("set_retention", impl_).set_retention(slot, priority, ttl_ticks);
+}
+void BlockManager::advance_clock(std::int64_t now_ticks) {
+  whole("advance_clock", impl_).advance_clock(now_ticks);
+}
 
 std::span<const BlockCopy> BlockManager::copies() const noexcept {
   return impl_ == nullptr ? std::span<const BlockCopy>{} : impl_->copies();

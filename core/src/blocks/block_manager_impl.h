@@ -1,6 +1,6 @@
 // The block manager's state and its verbs, which live in one file each group: block_manager.cc
-// (construction, lookups), admit.cc, step.cc, seal.cc, rewrite.cc, retire.cc, release.cc, audit.cc,
-// digest.cc.
+// (construction, lookups), admit.cc, step.cc, seal.cc, rewrite.cc, retire.cc, release.cc,
+// retention.cc, audit.cc, digest.cc.
 //
 // Every verb first checks and plans without changing anything and then applies, noexcept. So a call
 // that raises has changed nothing, and memory is the only thing that admit may still ask for before
@@ -54,6 +54,8 @@ class BlockManager::Impl {
   std::int64_t release_quarantined();
   void invalidate_namespace(std::uint64_t namespace_id);
   void reset();
+  void set_retention(int slot, int priority, std::int64_t ttl_ticks);
+  void advance_clock(std::int64_t now_ticks);
 
   std::span<const BlockCopy> copies() const noexcept { return copies_; }
   std::span<const std::int32_t> block_table(int slot) const;

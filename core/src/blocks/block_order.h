@@ -20,23 +20,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "blocks/block_algorithm.h"
 #include "blocks/chain_hash.h"
 #include "blocks/eviction_order.h"
-#include "octavo/error.h"
+#include "blocks/order_error.h"
 
 namespace octavo::blocks {
-
-/// Raises Internal: the eviction order broke `invariant` at `block`.
-inline void require_order(bool holds, const char* invariant, std::int64_t block) {
-  if (!holds) {
-    throw Error(ErrorCode::Internal,
-                std::string("audit: ") + invariant + " (block " + std::to_string(block) + ")");
-  }
-}
 
 template <class Algorithm>
 class BlockOrder final : public EvictionOrder {

@@ -1,7 +1,7 @@
 // Queues of blocks, linked through one record a block.
 //
-// A block is in at most one queue. Records are indexed by block id; a record is all zero while its
-// block is unknown to the eviction order.
+// Records are indexed by block id; in one array of them a block is in at most one queue. A rank is
+// all zero while its block is unknown to the eviction order.
 #pragma once
 
 #include <cstdint>
@@ -30,38 +30,44 @@ static_assert(sizeof(BlockRank) == 32);
 
 using BlockRanks = VirtualArray<BlockRank>;
 
-/// All bits zero is an empty queue.
+/// Works on any array of records with neighbours `older` and `newer`. All bits zero is an empty
+/// queue.
 class BlockQueue {
  public:
   BlockId oldest() const noexcept { return used_ ? oldest_ : kNoBlock; }
   BlockId newest() const noexcept { return used_ ? newest_ : kNoBlock; }
   bool empty() const noexcept { return !used_; }
 
-  void push_newest(BlockRanks& ranks, BlockId block) noexcept {
-    insert(ranks, newest(), block, kNoBlock);
+  template <class Records>
+  void push_newest(Records& records, BlockId block) noexcept {
+    insert(records, newest(), block, kNoBlock);
   }
-  void push_oldest(BlockRanks& ranks, BlockId block) noexcept {
-    insert(ranks, kNoBlock, block, oldest());
+  template <class Records>
+  void push_oldest(Records& records, BlockId block) noexcept {
+    insert(records, kNoBlock, block, oldest());
   }
   /// Queues `block` as the older neighbour of `newer`; kNoBlock: as the newest of all.
-  void push_before(BlockRanks& ranks, BlockId newer, BlockId block) noexcept {
-    insert(ranks, newer == kNoBlock ? newest() : ranks[at(newer)].older, block, newer);
+  template <class Records>
+  void push_before(Records& records, BlockId newer, BlockId block) noexcept {
+    insert(records, newer == kNoBlock ? newest() : records[at(newer)].older, block, newer);
   }
 
-  void remove(BlockRanks& ranks, BlockId block) noexcept {
-    const BlockRank& rank = ranks[at(block)];
-    (rank.older != kNoBlock ? ranks[at(rank.older)].newer : oldest_) = rank.newer;
-    (rank.newer != kNoBlock ? ranks[at(rank.newer)].older : newest_) = rank.older;
+  template <class Records>
+  void remove(Records& records, BlockId block) noexcept {
+    const auto& record = records[at(block)];
+    (record.older != kNoBlock ? records[at(record.older)].newer : oldest_) = record.newer;
+    (record.newer != kNoBlock ? records[at(record.newer)].older : newest_) = record.older;
     used_ = oldest_ != kNoBlock;
   }
 
  private:
-  void insert(BlockRanks& ranks, BlockId older, BlockId block, BlockId newer) noexcept {
-    BlockRank& rank = ranks[at(block)];
-    rank.older = older;
-    rank.newer = newer;
-    (older != kNoBlock ? ranks[at(older)].newer : oldest_) = block;
-    (newer != kNoBlock ? ranks[at(newer)].older : newest_) = block;
+  template <class Records>
+  void insert(Records& records, BlockId older, BlockId block, BlockId newer) noexcept {
+    auto& record = records[at(block)];
+    record.older = older;
+    record.newer = newer;
+    (older != kNoBlock ? records[at(older)].newer : oldest_) = block;
+    (newer != kNoBlock ? records[at(newer)].older : newest_) = block;
     used_ = true;
   }
 

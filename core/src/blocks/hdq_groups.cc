@@ -136,7 +136,8 @@ void Hdq::carries_none(KnownId id) noexcept {
 
 // --- Age ---
 
-// Groups enter the buckets that the clock has brought them to, the oldest bucket first.
+// Groups enter the buckets that the clock has brought them to, the oldest bucket first. Those that
+// are next are far apart in memory: they are fetched for the next session.
 void Hdq::grow_older() noexcept {
   for (std::size_t b = kBuckets - 1; b >= 1; --b) {
     GroupId& oldest_younger = oldest_in_bucket_[b - 1];
@@ -160,6 +161,7 @@ void Hdq::grow_older() noexcept {
         counters_.entered[group.class_id][b] += group.members;
       }
     }
+    __builtin_prefetch(&groups_[oldest_younger], 1);
   }
 }
 
@@ -199,7 +201,9 @@ void Hdq::forget_one_ghost() noexcept {
     groups_[memory_end_].passed = true;
     memory_end_ = groups_[memory_end_].order.newer;
   }
+  const KnownId next = known_[groups_[memory_end_].deepest].parent;
   forget_deepest(memory_end_);
+  known_.prefetch_line(known_[next].fingerprint);
 }
 
 }  // namespace octavo::blocks

@@ -5,7 +5,7 @@
 
 namespace octavo::blocks {
 
-// A prompt has no more blocks than the pool: admit refuses others.
+// A path has no more blocks than the pool.
 HdqOrder::HdqOrder(const BlockManagerConfig& config, const RunStore& store)
     : store_(store),
       block_size_(at(config.block_size)),
@@ -36,8 +36,11 @@ void HdqOrder::sealed(const BlocksSealed& sealed) noexcept {
   std::uint64_t name = parent == kNoBlock ? store_.node(store_.node(sealed.node).parent).end_hash
                                           : hdq_.fingerprint_of(parent);
   for (std::size_t i = 0; i < sealed.blocks.size(); ++i) {
-    name = fingerprint(name, sealed.tokens + i * block_size_);
-    hdq_.sealed(sealed.blocks[i], parent, name);
+    name = fingerprints_[i] = fingerprint(name, sealed.tokens + i * block_size_);
+    hdq_.known().prefetch_line(name);
+  }
+  for (std::size_t i = 0; i < sealed.blocks.size(); ++i) {
+    hdq_.sealed(sealed.blocks[i], parent, fingerprints_[i]);
     parent = sealed.blocks[i];
   }
 }

@@ -42,7 +42,7 @@ class HdqOrder final : public EvictionOrder {
   const RunStore& store_;
   std::size_t block_size_;
   Hdq hdq_;
-  VirtualArray<std::uint64_t> fingerprints_;  ///< [num_blocks] Of the prompt at hand.
+  VirtualArray<std::uint64_t> fingerprints_;  ///< [num_blocks] Of the blocks at hand.
   VirtualArray<NodeId> bare_node_;  ///< [num_blocks] The node that a bare one's last block ends.
 };
 

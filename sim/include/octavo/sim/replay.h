@@ -27,13 +27,13 @@
 namespace octavo::sim {
 
 struct ReplayOptions {
-  std::int64_t block_size = 16;      ///< Of the engine, in tokens, [1, 65536].
-  std::vector<std::int64_t> blocks;  ///< Pool sizes, each [1, 2^31 - 1]; one run each.
-  int live = 1;                      ///< Requests held at a time, [1, 2^24].
-  std::int64_t limit = 0;            ///< Replay the first `limit` requests; 0 = all.
-  bool full_blocks_only = false;     ///< No partial keys: only whole blocks are shared.
-  EvictionPolicy policy = EvictionPolicy::Lru;
-  bool expand_tokens = false;        ///< Never let a pseudo-token stand for a block.
+  std::int64_t block_size = 16;                 ///< Of the engine, in tokens, [1, 65536].
+  std::vector<std::int64_t> blocks;             ///< Pool sizes, each [1, 2^31 - 1]; one run each.
+  int live = 1;                                 ///< Requests held at a time, [1, 2^24].
+  std::int64_t limit = 0;                       ///< Replay the first `limit` requests; 0 = all.
+  bool full_blocks_only = false;                ///< No partial keys: only whole blocks are shared.
+  bool expand_tokens = false;                   ///< Never let a pseudo-token stand for a block.
+  EvictionPolicy policy = EvictionPolicy::Lru;  ///< Of every pool.
 };
 
 /// What one pool served. Rejected requests (longer than the whole pool) count in nothing else.
