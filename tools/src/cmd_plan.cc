@@ -64,17 +64,16 @@ void divide_gpus(const PlanOptions& options, sim::PlanRequest& request) {
   }
   const std::int64_t gpus = *options.gpus;
   const std::int64_t said = request.tp * request.pp * request.dp;
-  if (options.tp || request.pp > 1 || request.dp > 1) {
-    if (gpus % said != 0) {
-      throw UsageError("--gpus " + std::to_string(gpus) +
-                       ": not a multiple of tp x pp x dp = " + std::to_string(said));
-    }
-    request.dp *= gpus / said;
-    return;
+  if (gpus % said != 0) {
+    throw UsageError("--gpus " + std::to_string(gpus) +
+                     ": not a multiple of tp x pp x dp = " + std::to_string(said));
   }
-  const sim::Division division = sim::divide_gpus(request.model, gpus);
+  sim::Division division{request.tp, gpus / said};
+  if (!options.tp) {
+    division = sim::divide_gpus(request.model, gpus / said);
+  }
   request.tp = division.tp;
-  request.dp = division.dp;
+  request.dp *= division.dp;
 }
 
 sim::PlanRequest with_boot_log(const std::string& path,

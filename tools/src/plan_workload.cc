@@ -100,18 +100,25 @@ sim::DeploymentQuestion question_of(const WorkloadOptions& options, const sim::C
   return question;
 }
 
-/// The plan that the figures of load and of blocks over time are of: the best deployment's.
-sim::CapacityPlan shown_plan(const WorkloadAnswer& answer, const sim::CapacityPlan& plan) {
-  if (!answer.deployments.best) {
-    return plan;
+/// Whose figures of load and of blocks over time are shown: the best deployment's, or that of the
+/// one that comes closest; none when nothing fits.
+const sim::Deployment* shown_deployment(const sim::DeploymentAnswer& answer) {
+  if (answer.best) {
+    return &answer.tried[*answer.best];
   }
-  const sim::Deployment& best = answer.deployments.tried[*answer.deployments.best];
+  const auto closest =
+      std::max_element(answer.tried.begin(), answer.tried.end(),
+                       [](const auto& a, const auto& b) { return a.good_share < b.good_share; });
+  return closest == answer.tried.end() ? nullptr : &*closest;
+}
+
+sim::CapacityPlan plan_of(const sim::Deployment& deployment, const sim::CapacityPlan& plan) {
   sim::PlanRequest request = plan.request;
-  request.gpu = best.gpu;
-  request.tp = best.tp;
+  request.gpu = deployment.gpu;
+  request.tp = deployment.tp;
   request.dp = 1;
-  request.format = sim::parse_kv_format(best.kv_dtype);
-  request.block_size = best.block_size;
+  request.format = sim::parse_kv_format(deployment.kv_dtype);
+  request.block_size = deployment.block_size;
   return sim::plan_capacity(request);
 }
 
@@ -125,13 +132,12 @@ void search(const WorkloadOptions& options,
   Progress progress(context, "plan", "simulations");
   const auto report = [&progress](std::int64_t done) { progress.update(done, 0); };
   answer.deployments = sim::find_deployment(source, question, report);
-  const sim::CapacityPlan shown = shown_plan(answer, plan);
-  if (!shown.fits) {
+  const sim::Deployment* deployment = shown_deployment(answer.deployments);
+  if (deployment == nullptr) {
     return;
   }
-  const std::int64_t replicas = answer.deployments.best
-                                    ? answer.deployments.tried[*answer.deployments.best].replicas
-                                    : plan.request.dp;
+  const sim::CapacityPlan shown = plan_of(*deployment, plan);
+  const std::int64_t replicas = deployment->replicas;
   answer.loads = sim::load_curve(source, shown, replicas, question,
                                  {std::begin(kSpeeds), std::end(kSpeeds)}, report);
   sim::ServingMetrics metrics(sim::service_limits(question.objective));

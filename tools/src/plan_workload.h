@@ -44,7 +44,7 @@ struct WorkloadAnswer {
   std::vector<CurvePoint> curve = {};
   std::optional<sim::ServiceObjective> objective = {};
   sim::DeploymentAnswer deployments = {};
-  std::vector<sim::LoadPoint> loads = {};    ///< Of the best deployment, or of the plan.
+  std::vector<sim::LoadPoint> loads = {};    ///< Of the best deployment, or the closest.
   std::vector<sim::StepSeries> series = {};  ///< The same, as recorded.
 };
 

@@ -82,7 +82,7 @@ void print_deployments(const WorkloadAnswer& answer, std::ostream& out) {
     out << "None of them meets it; more replicas (--replicas-max) or other GPUs might.\n";
   }
   for (const std::string& reason : answer.deployments.left_out) {
-    out << "  - left out: " << reason << '\n';
+    out << "  - left out: " << reason.substr(0, reason.find(", so ")) << '\n';
   }
 }
 
@@ -102,7 +102,10 @@ void print_loads(const WorkloadAnswer& answer, std::ostream& out) {
                    fixed(one.tpot.p90_ms, 1), fixed(one.tpot.p99_ms, 1),
                    fixed(one.good_share * 100, 2)});
   }
-  out << "\nLatency against load\n" << table;
+  const bool best = answer.deployments.best.has_value();
+  out << "\nLatency against load, " << (best ? "the best deployment" : "the one that comes closest")
+      << '\n'
+      << table;
 }
 
 Json latency_json(const sim::Latency& latency) {

@@ -41,7 +41,7 @@ CapacityPlan plan_of(const DeploymentQuestion& asked) {
 
 TEST(Deployment, TheFewestReplicasThatMeetTheLimitsAreFound) {
   DeploymentQuestion asked = question();
-  asked.speed = 60;  // more than one GPU serves in time
+  asked.speed = 2000;  // more than one GPU serves in time
   const DeploymentAnswer answer = find_deployment(chat(400), asked);
   ASSERT_EQ(answer.tried.size(), 1U);
   ASSERT_EQ(answer.best, 0U);
