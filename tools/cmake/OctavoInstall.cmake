@@ -32,3 +32,13 @@ install(FILES ${PROJECT_BINARY_DIR}/package/octavo.pc
 if(TARGET octavo)
   install(TARGETS octavo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT octavo_program)
 endif()
+if(TARGET octavo_pages)
+  install(FILES ${PROJECT_BINARY_DIR}/share/man RENAME octavo.1
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT octavo_program)
+  install(FILES ${PROJECT_BINARY_DIR}/share/completion_bash RENAME octavo
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT octavo_program)
+  install(FILES ${PROJECT_BINARY_DIR}/share/completion_zsh RENAME _octavo
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT octavo_program)
+  install(FILES ${PROJECT_BINARY_DIR}/share/completion_fish RENAME octavo.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT octavo_program)
+endif()

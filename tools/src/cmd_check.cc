@@ -332,8 +332,8 @@ void add_shape(CLI::App& command, Options& options) {
 
 void register_check(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "check", "Drive a real cache through a trace, with faults, and compare every bit");
+  CLI::App* command =
+      app.add_subcommand("check", "a real cache under a trace, with faults, to the bit");
   command->footer("Example:\n  octavo check --trace traces/chat.jsonl --faults all --seed 7");
   command->add_option("--trace", options->traces, "Trace file; several in a campaign")
       ->type_name("FILE");

@@ -139,8 +139,8 @@ int run_check(const Options& options, const Context& context) {
 
 void register_check_events(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "check-events", "Compare what an engine stored and evicted with what the block manager does");
+  CLI::App* command =
+      app.add_subcommand("check-events", "an engine's KV events against the block manager");
   command->footer(
       "Example:\n"
       "  octavo check-events --kv-events kv_events.msgpack --blocks 4096\n"

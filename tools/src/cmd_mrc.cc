@@ -394,8 +394,7 @@ void add_unit_options(CLI::App& command, Options& options) {
 
 void register_mrc(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("mrc", "Hit rates of LRU pools of all sizes, in one pass over a trace");
+  CLI::App* command = app.add_subcommand("mrc", "hit rates of LRU pools of all sizes, in one pass");
   command->footer(
       "Example:\n"
       "  octavo mrc --trace traces/chat.jsonl --block-size 16 --at 1024,4096,16384");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command.h"
+#include "help_format.h"
 #include "octavo/sim/boot_log.h"
 #include "octavo/sim/plan_questions.h"
 #include "plan_text.h"
@@ -249,10 +250,13 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
 
 void register_plan(CLI::App& app, Context& context) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand(
-      "plan", "does a model fit on a GPU, and how many tokens and requests fit with it");
+  CLI::App* command =
+      app.add_subcommand("plan", "does a model fit on a GPU, and how much cache with it");
   add_subject_options(*command, *options);
   add_memory_options(*command, *options);
+  show_first(*command, {"--model", "--gpu", "--gpus", "--tp", "--engine", "--kv-dtype", "--max-len",
+                        "--gpu-memory-utilization", "--trace", "--slo-ttft-ms", "--slo-tpot-ms",
+                        "--boot-log", "--require", "--explain"});
   command->footer(
       "Example:\n  octavo plan --model config.json --gpu \"H100 SXM\" --tp 4 --trace trace.jsonl");
   command->callback([options, &context] {

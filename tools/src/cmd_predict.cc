@@ -60,7 +60,7 @@ int run_predict(const PredictOptions& options, Context& context) {
 void register_predict(CLI::App& app, Context& context) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* command =
-      app.add_subcommand("predict", "an engine's recorded cache hits, predicted and compared");
+      app.add_subcommand("predict", "an engine's cache hits, predicted and compared");
   command
       ->add_option("--trace", options->trace,
                    "a dynamo.request.trace.v1 file; - reads standard input")

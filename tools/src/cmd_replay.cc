@@ -261,8 +261,7 @@ void add_policies(CLI::App& command, std::vector<std::string>& policies) {
 
 void register_replay(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "replay", "Hit rates of a trace at given pool sizes, through the production block manager");
+  CLI::App* command = app.add_subcommand("replay", "hit rates of a trace at given pool sizes");
   command->footer(
       "Example:\n"
       "  octavo replay --trace traces/chat.jsonl --block-size 16 --blocks 1024,4096,16384\n"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "command.h"
+#include "help_format.h"
 #include "octavo/sim/serve/arrival_times.h"
 #include "octavo/sim/serve/serving_files.h"
 #include "octavo/sim/serve/step_cost_file.h"
@@ -296,7 +297,7 @@ int run_simulate(const SimulateOptions& options, Context& context) {
   const auto file = sim::open_trace(options.trace,
                                     {sim::parse_trace_format(options.format), options.trace_block});
   sim::ArrivalPace arrivals{.speed_millionths = millionths(options.speedup),
-                               .seed = setup.config.seed};
+                            .seed = setup.config.seed};
   if (options.rate) {
     arrivals.poisson_mean_ns = std::llround(1e9 / *options.rate);
   }
@@ -400,7 +401,7 @@ void add_serving_options(CLI::App& command, SimulateOptions& options) {
 }
 
 void add_run_options(CLI::App& command, SimulateOptions& options) {
-  command.add_option("--rate", options.rate, "Poisson arrivals a second, for the recorded ones")
+  command.add_option("--rate", options.rate, "arrivals a second, Poisson, for the recorded ones")
       ->check(number_range(0, 1e6, true));
   command.add_option("--speedup", options.speedup, "recorded arrivals so much faster (default: 1)")
       ->check(number_range(0.000001, 1e6));
@@ -430,6 +431,9 @@ void register_simulate(CLI::App& app, Context& context) {
   add_subject_options(*command, *options);
   add_serving_options(*command, *options);
   add_run_options(*command, *options);
+  show_first(*command, {"--trace", "--model", "--gpu", "--tp", "--kv-dtype", "--blocks",
+                        "--replicas", "--router", "--policy", "--cost", "--rate", "--speedup",
+                        "--slo-ttft-ms", "--slo-tpot-ms", "--seed", "--csv", "--timeline"});
   command->footer(
       "Example:\n  octavo simulate --trace traces/chat.jsonl --model config.json --gpu \"H100 "
       "SXM\"");

@@ -41,12 +41,15 @@ class UsageError : public std::runtime_error {
 
 void register_check(CLI::App& app, Context& context);
 void register_check_events(CLI::App& app, Context& context);
+void register_completion(CLI::App& app, Context& context);
 void register_fit(CLI::App& app, Context& context);
 void register_footprint(CLI::App& app, Context& context);
+void register_man(CLI::App& app, Context& context);
 void register_mrc(CLI::App& app, Context& context);
 void register_plan(CLI::App& app, Context& context);
 void register_predict(CLI::App& app, Context& context);
 void register_replay(CLI::App& app, Context& context);
+void register_report(CLI::App& app, Context& context);
 void register_simulate(CLI::App& app, Context& context);
 void register_trace(CLI::App& app, Context& context);
 

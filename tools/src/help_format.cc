@@ -51,13 +51,31 @@ std::string entry(const std::string& name, const std::string& description) {
   } else {
     out.resize(kNameWidth, ' ');
   }
-  return out + wrapped(description, kPageWidth - kNameWidth, kNameWidth) + '\n';
+  return out + wrapped(as_entry(description), kPageWidth - kNameWidth, kNameWidth) + '\n';
 }
 
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
-    return wrapped(app->get_description(), kPageWidth, 0) + "\n\n";
+    return wrapped(as_sentence(app->get_description()), kPageWidth, 0) + "\n\n";
+  }
+
+  std::string make_help(const CLI::App* app,
+                        std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string out = make_description(app) + make_usage(app, name) + make_positionals(app);
+    const char* gap = "";
+    for (const std::string& group : app->get_groups()) {
+      const auto options = app->get_options([&group](const CLI::Option* option) {
+        return option->get_group() == group && option->nonpositional();
+      });
+      const bool shown = group != kMoreOptions || mode == CLI::AppFormatMode::All;
+      if (shown && !group.empty() && !options.empty()) {
+        out += gap + make_group(group, false, options);
+        gap = "\n";
+      }
+    }
+    return out + make_subcommands(app, CLI::AppFormatMode::Normal) + '\n' + make_footer(app);
   }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
@@ -102,7 +120,41 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+bool is_small(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+bool is_capital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
 }  // namespace
+
+std::string as_entry(std::string text) {
+  // A capital before another one or a digit belongs to the word.
+  if (text.size() > 1 && is_capital(text[0]) && (is_small(text[1]) || text[1] == ' ')) {
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  }
+  return text;
+}
+
+std::string as_sentence(std::string text) {
+  if (text.size() > 1 && is_small(text[0]) && !is_capital(text[1])) {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  return text;
+}
+
+void show_first(CLI::App& command, std::initializer_list<const char*> first) {
+  command.set_help_all_flag("--help-all", "print all options and exit");
+  for (CLI::Option* option : command.get_options({})) {
+    const auto is_option = [option](const char* name) { return option->check_name(name); };
+    const bool help = option == command.get_help_ptr() || option == command.get_help_all_ptr();
+    if (!help && std::none_of(first.begin(), first.end(), is_option)) {
+      option->group(kMoreOptions);
+    }
+  }
+}
 
 std::shared_ptr<CLI::FormatterBase> help_formatter() {
   return std::make_shared<HelpFormatter>();

@@ -40,13 +40,16 @@ void register_commands(CLI::App& app, Context& context) {
   register_plan(app, context);
   register_footprint(app, context);
   register_replay(app, context);
+  register_mrc(app, context);
   register_simulate(app, context);
+  register_report(app, context);
   register_fit(app, context);
   register_predict(app, context);
-  register_mrc(app, context);
   register_check(app, context);
-  register_trace(app, context);
   register_check_events(app, context);
+  register_trace(app, context);
+  register_completion(app, context);
+  register_man(app, context);
 }
 
 int parse_and_run(CLI::App& app, std::span<const std::string> args, Context& context) {
@@ -65,6 +68,9 @@ int parse_and_run(CLI::App& app, std::span<const std::string> args, Context& con
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // CLI11 pops from the back
   } catch (const CLI::CallForHelp&) {
     context.out << app.help();
+    return kExitOk;
+  } catch (const CLI::CallForAllHelp&) {
+    context.out << app.help("", CLI::AppFormatMode::All);
     return kExitOk;
   }
   if (want_version) {
