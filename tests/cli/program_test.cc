@@ -49,8 +49,9 @@ TEST(Program, PrintsItsHelpAndEndsWithTwoWithoutASubcommand) {
 TEST(Program, HasTheSubcommandsOfThisVersion) {
   std::vector<std::string> names = subcommands(run_octavo({"--help"}).out);
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"check", "check-events", "fit", "footprint", "mrc", "plan",
-                                             "predict", "replay", "simulate", "trace"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"check", "check-events", "completion", "fit",
+                                             "footprint", "man", "mrc", "plan", "predict", "replay",
+                                             "report", "simulate", "trace"}));
 }
 
 TEST(Program, EveryHelpPageFitsAScreenAndShowsAnExample) {
