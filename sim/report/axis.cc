@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "octavo/error.h"
 #include "report_number.h"
 
 namespace octavo::sim::report {
@@ -19,12 +20,16 @@ double round_step(double value) {
 }
 
 constexpr int kLinearTicks = 5;
+constexpr int kTicksMax = 32;  // Where an axis is shorter than its values are exact.
 
 }  // namespace
 
 Axis::Axis(Kind kind, double low, double high, double begin_px, double end_px)
     : kind_(kind), low_(low), high_(high), begin_px_(begin_px), end_px_(end_px) {
   if (kind_ == Kind::Log) {
+    if (!(low_ > 0)) {
+      throw Error(ErrorCode::Internal, "Axis: a logarithmic axis from " + plain(low_, 9));
+    }
     if (high_ < low_ * 1.05) {  // One value stands in the middle of an octave.
       low_ /= 1.5;
       high_ *= 1.5;
@@ -49,8 +54,9 @@ std::vector<double> Axis::ticks(int wanted) const {
   std::vector<double> all;
   if (kind_ == Kind::Linear) {
     const double step = round_step((high_ - low_) / wanted);
-    for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ * (1 + 1e-9); ++i) {
-      all.push_back(i * step);
+    const double first = std::ceil(low_ / step - 1e-9);
+    for (int i = 0; i <= kTicksMax && (first + i) * step <= high_ + step * 1e-9; ++i) {
+      all.push_back((first + i) * step);
     }
     return all;
   }

@@ -10,6 +10,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Nothing that is measured here is larger; charts could not place it.
+constexpr double kNumberMax = 1e18;
+
+bool is_figure(const Json& value) {
+  return value.is_number() && std::fabs(value.get<double>()) <= kNumberMax;
+}
+
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 40) {
@@ -48,8 +55,8 @@ const Json& ResultFields::at(std::string_view name) const {
 
 double ResultFields::number(std::string_view name) const {
   const Json& value = at(name);
-  if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    fail(name, "expected a number, not " + shown(value));
+  if (!is_figure(value)) {
+    fail(name, "expected a number of at most 1e18, not " + shown(value));
   }
   return value.get<double>();
 }
@@ -125,7 +132,7 @@ std::vector<std::vector<double>> ResultFields::rows(std::string_view name,
     for (const Json& row : *values) {
       bool good = row.is_array() && row.size() >= columns;
       for (std::size_t i = 0; good && i < row.size(); ++i) {
-        good = row[i].is_number() && std::isfinite(row[i].get<double>());
+        good = is_figure(row[i]);
       }
       if (!good) {
         fail(name, "expected rows of " + std::to_string(columns) + " numbers, not " + shown(row));

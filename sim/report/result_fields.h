@@ -18,7 +18,7 @@ class ResultFields {
 
   /// True when the member is there and not null.
   bool has(std::string_view name) const;
-  double number(std::string_view name) const;  ///< Finite.
+  double number(std::string_view name) const;  ///< Of at most 1e18.
   std::optional<double> optional_number(std::string_view name) const;
   std::string text(std::string_view name) const;
   std::string text_or(std::string_view name, std::string_view otherwise) const;

@@ -108,7 +108,8 @@ void add_plan(Builder& builder, const ResultFields& plan) {
     add_curve(builder, curve, trace, ", all sizes");
     const auto planned = curve.optional_number("planned_blocks");
     const auto points = curve.objects("points");
-    if (planned && *planned > 0 && !points.empty() && points.front().number("blocks") > 0) {
+    if (planned && *planned > 0 && !points.empty() && points.front().number("blocks") > 0 &&
+        points.front().number("tokens") > 0) {
       const double size = points.front().number("tokens") / points.front().number("blocks");
       builder.chart.marker = {*planned * size, "planned pool"};
     }

@@ -44,13 +44,14 @@ TEST(ReportErrors, RefusesAnUnknownSchema) {
   plan.erase("schema_version");
   EXPECT_EQ(refusal(plan), "in.json: schema_version: is missing");
   plan["schema_version"] = "1";
-  EXPECT_EQ(refusal(plan), "in.json: schema_version: expected a number, not \"1\"");
+  EXPECT_EQ(refusal(plan), "in.json: schema_version: expected a number of at most 1e18, not \"1\"");
 }
 
 TEST(ReportErrors, NamesTheMemberThatIsWrong) {
   Json plan = testing::plan();
   plan["capacity"]["low"]["tokens"] = "many";
-  EXPECT_EQ(refusal(plan), "in.json: capacity.low.tokens: expected a number, not \"many\"");
+  EXPECT_EQ(refusal(plan),
+            "in.json: capacity.low.tokens: expected a number of at most 1e18, not \"many\"");
   Json curve = testing::curve();
   curve["points"][2].erase("hit_rate");
   EXPECT_EQ(refusal(curve), "in.json: points[2].hit_rate: is missing");
@@ -72,7 +73,7 @@ TEST(ReportErrors, SurvivesEveryDamagedMember) {
     const Json flat = whole.flatten();
     for (const auto& [pointer, value] : flat.items()) {
       for (const Json& other :
-           {Json("text"), Json(nullptr), Json(-1), Json::array({1}), Json(1e300)}) {
+           {Json("text"), Json(nullptr), Json(-1), Json::array({1}), Json(1e300), Json(9e17)}) {
         Json damaged = flat;
         damaged[pointer] = other.is_primitive() ? other : Json("[]");
         const std::string outcome = refusal(damaged.unflatten());
