@@ -29,7 +29,7 @@ constexpr std::int64_t kFileBytesMax = std::int64_t{16} << 20;
               model_type +
                   " is not known, so what its layers cache is not either; to read it as plain "
                   "attention would need a config without other kinds of rows, but " +
-                  obstacle + "; supported: " + known);
+                  reason + "; supported: " + known);
 }
 
 /// Pieces of field names that speak of more than K and V of equal heads in every layer.

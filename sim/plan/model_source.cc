@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -68,7 +68,7 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
 
 ModelConfig load_folder(const fs::path& folder) {
   const fs::path config = folder / "config.json";
-  if (!exists(config)) {
+  if (!is_there(config)) {
     const std::vector<fs::path> gguf = files_ending(folder, ".gguf");
     if (gguf.size() == 1) {
       return read_gguf_model(gguf.front().string());
@@ -80,7 +80,7 @@ ModelConfig load_folder(const fs::path& folder) {
   ModelConfig model = read_model_config(config.string());
   const fs::path named = folder.filename().empty() ? folder.parent_path() : folder;
   model.name = named.filename().string();
-  if (exists(folder / kIndexName)) {
+  if (is_there(folder / kIndexName)) {
     set_weights(read_safetensors_index((folder / kIndexName).string()), model);
     return model;
   }
@@ -101,7 +101,7 @@ ModelConfig load_safetensors(const fs::path& file) {
                      "is one of several parts, expected their folder or a whole model");
   }
   const fs::path config = file.parent_path() / "config.json";
-  if (!exists(config)) {
+  if (!is_there(config)) {
     throw InputError(file.string(), 0, "",
                      "has no config.json beside it, which says what its layers cache");
   }
@@ -151,7 +151,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 ModelConfig load_model(const std::string& where) {
   const fs::path path(where);
-  if (exists(path)) {
+  if (is_there(path)) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
       return load_folder(path);
