@@ -160,11 +160,16 @@ void read_nemotron_nas(const JsonFields& text, ModelConfig& model) {
     text.fail("block_configs", "names no layer with attention");
   }
   if (model.mlp_width == 0) {
-    text.fail("block_configs", "gives the width of no MLP (ffn.ffn_mult)");
+    // Blocks that give no widths: the widest of published models is near six times hidden_size.
+    constexpr std::int64_t kWidestMultiple = 6;
+    model.mlp_width = kWidestMultiple * model.hidden_size;
   }
 }
 
 std::int64_t nas_mlp_width(const JsonFields& block, std::int64_t hidden_size) {
+  if (!block.has("ffn")) {
+    return 0;
+  }
   const JsonFields ffn = block.object("ffn");
   if (ffn.boolean("no_op", false) || ffn.boolean("replace_with_linear", false)) {
     return 0;

@@ -134,7 +134,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::string key = where.substr(where.rfind('/') + 1, kLengthMax);
   std::vector<std::pair<std::size_t, std::string_view>> order;
   for (const CatalogueModel& model : model_catalogue()) {
-    order.emplace_back(edit_distance(key, model.name), model.name);
+    const bool begins = key.size() > 2 && model.name.starts_with(key);
+    order.emplace_back(begins ? 0 : edit_distance(key, model.name), model.name);
   }
   std::sort(order.begin(), order.end());
   std::string nearest;

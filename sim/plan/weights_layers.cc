@@ -142,7 +142,10 @@ std::int64_t count_mimo(const JsonFields& text, const ModelConfig& model, Weight
   counter.finish("routers");
   counter.plain(2 * layers + 1, hidden);
   counter.finish("norms");
-  return 2 * model.head_dim;  // two tables, of whole heads at most
+  // Two tables, of the part of a head that turns.
+  const double part =
+      text.has("partial_rotary_factor") ? text.number("partial_rotary_factor", 0, 1) : 1;
+  return 2 * static_cast<std::int64_t>(part * static_cast<double>(model.head_dim));
 }
 
 std::int64_t count_llama4(const JsonFields& text,
