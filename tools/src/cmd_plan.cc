@@ -6,7 +6,9 @@
 
 #include "command.h"
 #include "help_format.h"
+#include "model_list.h"
 #include "octavo/sim/boot_log.h"
+#include "octavo/sim/model_source.h"
 #include "octavo/sim/plan_questions.h"
 #include "plan_text.h"
 #include "table.h"
@@ -107,6 +109,10 @@ int plan_status(const sim::CapacityPlan& plan, const PlanExtras& extras, Context
 }
 
 int run_plan(const PlanOptions& options, Context& context) {
+  if (options.model == kModelList) {
+    print_model_list(context);
+    return kExitOk;
+  }
   std::vector<sim::Requirement> requirements;
   for (const std::string& text : options.require) {
     requirements.push_back(sim::parse_requirement(text));
@@ -114,7 +120,7 @@ int run_plan(const PlanOptions& options, Context& context) {
   sim::PlanRequest request = options.request;
   request.gpu = make_gpu(options);
   request.format = sim::parse_kv_format(options.kv_dtype);
-  request.model = sim::read_model_config(options.model);
+  request.model = sim::load_model(options.model);
   request.state_prefix = sim::parse_state_prefix(options.state_prefix);
   if (!options.engine.empty()) {
     request.engine = sim::parse_engine(options.engine);
@@ -151,7 +157,7 @@ int run_plan(const PlanOptions& options, Context& context) {
 }
 
 void add_subject_options(CLI::App& command, PlanOptions& options) {
-  command.add_option("--model", options.model, "a Hugging Face config.json")->required();
+  command.add_option("--model", options.model, kModelHelp)->required();
   command.add_option("--gpu", options.gpu, "a GPU of the catalogue, e.g. \"H100 SXM\"");
   command
       .add_option("--gpu-memory-gib", options.gpu_memory_gib,

@@ -239,6 +239,25 @@ TEST_F(PlanCommand, ABadFileIsCodeThree) {
   EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--trace", "none.jsonl"}).code, 3);
 }
 
+TEST_F(PlanCommand, AModelMayBeNamedAndTheNamesListed) {
+  const Outcome list = run({"plan", "--model", "list"});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_NE(list.out.find("llama-3.1-70b"), std::string::npos);
+  EXPECT_NE(list.out.find("327,680"), std::string::npos);
+  const Json json = Json::parse(run({"plan", "--model", "list", "--json"}).out);
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_GE(json.at("models").size(), 40U);
+  const Outcome named = run({"plan", "--model", "Llama-3.1-70B-Instruct", "--gpu", "h100", "--tp",
+                             "4", "--max-len", "8192"});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_NE(named.out.find("llama-3.1-70b on"), std::string::npos) << named.out;
+  const Outcome wrong = run({"plan", "--model", "llama-3.1-71b", "--gpu", "h100"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_NE(wrong.err.find("the nearest: llama-3.1-70b"), std::string::npos) << wrong.err;
+  EXPECT_EQ(std::count(wrong.err.begin(), wrong.err.end(), '\n'), 1) << wrong.err;
+  EXPECT_EQ(run({"footprint", "--model", "qwen3-8b"}).code, 0);
+}
+
 TEST_F(PlanCommand, FootprintPrintsClassesLayersAndUnits) {
   const Outcome outcome =
       run({"footprint", "--model", llama(), "--num-blocks", "1000", "--kv-dtype", "int8"});
