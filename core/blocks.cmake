@@ -10,6 +10,12 @@ target_sources(octavo_core
     src/blocks/digest.cc
     src/blocks/eviction.cc
     src/blocks/eviction_order.cc
+    src/blocks/hdq.cc
+    src/blocks/hdq_audit.cc
+    src/blocks/hdq_density.cc
+    src/blocks/hdq_groups.cc
+    src/blocks/hdq_known.cc
+    src/blocks/hdq_order.cc
     src/blocks/prefix_tree.cc
     src/blocks/prefix_tree_evict.cc
     src/blocks/prefix_tree_keys.cc

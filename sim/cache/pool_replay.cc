@@ -15,6 +15,7 @@ BlockManagerConfig manager_config(const ReplayOptions& options,
   config.max_seqs = options.live;
   config.partial_keys = !options.full_blocks_only;
   config.policy = policy;
+  config.policy_block_tokens = static_cast<int>(options.block_size);
   return config;
 }
 
@@ -58,12 +59,14 @@ void PoolReplay::retire_oldest() {
 void PoolReplay::serve(const RequestBatch& batch) {
   const Stopwatch stopwatch(run_.seconds);
   for (const RequestBatch::Request& request : batch.requests()) {
-    serve(batch.tokens(request), request.input_tokens);
+    serve(batch.tokens(request), request.input_tokens, request.output_tokens);
   }
   leave_batch();
 }
 
-void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens) {
+void PoolReplay::serve(std::span<const std::int32_t> tokens,
+                       std::int64_t input_tokens,
+                       std::int64_t output_tokens) {
   const std::int64_t blocks = (input_tokens + run_.block_size - 1) / run_.block_size;
   if (blocks > run_.blocks) {
     ++run_.rejected_requests;
@@ -85,6 +88,7 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens, std::int64_t input_
   const int slot = static_cast<int>(index);
   const std::int32_t past =
       static_cast<std::int32_t>(manager_.admit(slot, tokens, next.addressable_len));
+  manager_.note_output(slot, output_tokens);
   // Room for what is missing: live requests retire, oldest first, until there is.
   const std::int64_t missing =
       blocks - static_cast<std::int64_t>(manager_.block_table(slot).size());

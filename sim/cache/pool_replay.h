@@ -17,7 +17,8 @@ class PoolReplay {
   /// length is a whole number of blocks.
   PoolReplay(const ReplayOptions& options, EvictionPolicy policy, std::int64_t blocks, bool pseudo);
 
-  /// Serves the prompts of the batch in order. The batch is not needed afterwards.
+  /// Serves the prompts of the batch in order; a policy is told how many tokens were generated,
+  /// which are not replayed. The batch is not needed afterwards.
   void serve(const RequestBatch& batch);
 
   /// Retires what is still held and returns the result.
@@ -31,7 +32,9 @@ class PoolReplay {
     std::int64_t addressable_len = kAddressableAll;
   };
 
-  void serve(std::span<const std::int32_t> tokens, std::int64_t input_tokens);
+  void serve(std::span<const std::int32_t> tokens,
+             std::int64_t input_tokens,
+             std::int64_t output_tokens);
   void retire_oldest();
   void leave_batch();
 

@@ -52,7 +52,7 @@ class BatchReader {
   void read(RequestBatch& batch) {
     batch.clear();
     while (!batch.full() && next_request(trace_, limit_, result_.requests, request_)) {
-      batch.add(tokens_.expand(request_), request_.input_tokens);
+      batch.add(tokens_.expand(request_), request_.input_tokens, request_.output_tokens);
       ++result_.requests;
       result_.prompt_tokens += request_.input_tokens;
       if (progress_) {

@@ -17,14 +17,17 @@ class RequestBatch {
     std::size_t begin = 0;  // Of its tokens.
     std::size_t length = 0;
     std::int64_t input_tokens = 0;
+    std::int64_t output_tokens = 0;
   };
 
   void clear() {
     tokens_.clear();
     requests_.clear();
   }
-  void add(std::span<const std::int32_t> tokens, std::int64_t input_tokens) {
-    requests_.push_back({tokens_.size(), tokens.size(), input_tokens});
+  void add(std::span<const std::int32_t> tokens,
+           std::int64_t input_tokens,
+           std::int64_t output_tokens) {
+    requests_.push_back({tokens_.size(), tokens.size(), input_tokens, output_tokens});
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   }
   bool full() const { return tokens_.size() >= kTokens || requests_.size() >= kRequests; }

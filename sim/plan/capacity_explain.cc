@@ -45,11 +45,15 @@ void add_weights(const CapacityPlan& plan, std::vector<Equation>& equations) {
   for (const WeightPart& part : weights.parts) {
     equations.push_back({"weights: " + part.name, "parameters -> bytes",
                          grouped(part.parameters) + " -> " + grouped(part.bytes),
-                         "config.json, " + weights.format});
+                         (weights.from_file ? "" : "config.json, ") + weights.format});
   }
-  equations.push_back({"rotary table", "positions x head_dim x 2 bytes",
-                       grouped(request.model.max_positions) + " x " +
-                           grouped(request.model.head_dim) +
+  if (!weights.uncounted.empty()) {
+    equations.push_back({"weights: not counted", "between 0 and",
+                         grouped(weights.uncounted_bytes_max) + " bytes", weights.uncounted});
+  }
+  const std::int64_t positions = request.model.max_positions;
+  equations.push_back({"rotary table", "positions x rotary elements x 2 bytes",
+                       grouped(positions) + " x " + grouped(weights.rotary_bytes / positions / 2) +
                            " x 2 = " + grouped(weights.rotary_bytes),
                        "kept by engines on every rank; logs count it as weights"});
   equations.push_back({"weights", "bytes / tp + rotary table",

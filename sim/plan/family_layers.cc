@@ -139,6 +139,7 @@ void read_nemotron_nas(const JsonFields& text, ModelConfig& model) {
                                    std::to_string(layers) + ")");
   }
   for (const JsonFields& block : blocks) {
+    model.mlp_width = std::max(model.mlp_width, nas_mlp_width(block, model.hidden_size));
     const JsonFields attention = block.object("attention");
     if (attention.boolean("no_op", false) || attention.boolean("replace_with_linear", false)) {
       model.layers.push_back({.kind = CacheKind::None});
@@ -158,9 +159,27 @@ void read_nemotron_nas(const JsonFields& text, ModelConfig& model) {
   if (model.kv_heads == 0) {
     text.fail("block_configs", "names no layer with attention");
   }
-  // Where the MLP's width is a multiple of hidden_size that the blocks give, the widest is near 6.
-  constexpr std::int64_t kWidestMultiple = 6;
-  model.mlp_width = kWidestMultiple * model.hidden_size;
+  if (model.mlp_width == 0) {
+    // Blocks that give no widths: the widest of published models is near six times hidden_size.
+    constexpr std::int64_t kWidestMultiple = 6;
+    model.mlp_width = kWidestMultiple * model.hidden_size;
+  }
+}
+
+std::int64_t nas_mlp_width(const JsonFields& block, std::int64_t hidden_size) {
+  if (!block.has("ffn")) {
+    return 0;
+  }
+  const JsonFields ffn = block.object("ffn");
+  if (ffn.boolean("no_op", false) || ffn.boolean("replace_with_linear", false)) {
+    return 0;
+  }
+  // Two thirds of the multiple, as of an MLP without a gate, rounded up to 256.
+  constexpr double kMultipleMax = 1000;
+  constexpr std::int64_t kRounding = 256;
+  const double wanted =
+      2 * ffn.number("ffn_mult", 0.001, kMultipleMax) * static_cast<double>(hidden_size) / 3;
+  return (static_cast<std::int64_t>(wanted) + kRounding - 1) / kRounding * kRounding;
 }
 
 }  // namespace octavo::sim

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "number_text.h"
 #include "octavo/sim/input_error.h"
 
 namespace octavo::sim {
@@ -123,6 +124,34 @@ std::int64_t JsonFields::to_integer(const nlohmann::json& value,
     fail(name, "is " + shown(value) + ", " + range_text(min, max));
   }
   return value.get<std::int64_t>();
+}
+
+bool JsonFields::is_negative(std::string_view name) const {
+  const nlohmann::json* value = find(name);
+  return value != nullptr && value->is_number() && value->get<double>() < 0;
+}
+
+bool JsonFields::holds_text(std::string_view name) const {
+  const nlohmann::json* value = find(name);
+  return value != nullptr && value->is_string();
+}
+
+std::vector<std::string> JsonFields::names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : object_->items()) {
+    result.push_back(name);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+double JsonFields::number(std::string_view name, double min, double max) const {
+  const nlohmann::json& value = require(name, "expected a number");
+  if (!value.is_number() || !(value.get<double>() >= min) || !(value.get<double>() <= max)) {
+    fail(name, "is " + shown(value) + ", expected a number in [" + decimal(min, 3) + ", " +
+                   decimal(max, 3) + "]");
+  }
+  return value.get<double>();
 }
 
 std::int64_t JsonFields::integer(std::string_view name, std::int64_t min, std::int64_t max) const {

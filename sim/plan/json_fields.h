@@ -23,12 +23,19 @@ class JsonFields {
   bool mentions(std::string_view name) const { return object_->contains(std::string(name)); }
   /// True when the field is there and says something: not null, false, 0, "" or an empty container.
   bool says(std::string_view name) const;
+  bool holds_text(std::string_view name) const;
+  /// True when the field is a number below 0 (-1 for "all" in many configs).
+  bool is_negative(std::string_view name) const;
+  /// The names of all fields, in alphabetical order.
+  std::vector<std::string> names() const;
 
   /// A whole number in [min, max]; min is not negative. So for the two below.
   std::int64_t integer(std::string_view name, std::int64_t min, std::int64_t max) const;
   std::optional<std::int64_t> optional_integer(std::string_view name,
                                                std::int64_t min,
                                                std::int64_t max) const;
+  /// Any number in [min, max].
+  double number(std::string_view name, double min, double max) const;
   bool boolean(std::string_view name, bool fallback) const;
   std::string string(std::string_view name) const;
   std::optional<std::string> optional_string(std::string_view name) const;

@@ -71,10 +71,15 @@ Estimate stage_weights(const PlanRequest& request, const PipelineStage& stage) {
   }
   const double gib =
       ((layers_bytes + ends) / ranks + static_cast<double>(weights.rotary_bytes)) / kGib;
-  return Estimate::given(gib, whole.origin + "; of it the " +
-                                  grouped(static_cast<std::int64_t>(stage.last - stage.first)) +
-                                  " layers of stage " + grouped(stage.index) +
-                                  ", experts divided over " + grouped(request.dp) + " replicas");
+  Estimate estimate =
+      Estimate::given(gib, whole.origin + "; of it the " +
+                               grouped(static_cast<std::int64_t>(stage.last - stage.first)) +
+                               " layers of stage " + grouped(stage.index) +
+                               ", experts divided over " + grouped(request.dp) + " replicas");
+  if (stage.index == 0) {
+    add_uncounted(weights, request.tp, estimate);
+  }
+  return estimate;
 }
 
 }  // namespace octavo::sim

@@ -9,28 +9,28 @@ namespace octavo::sim {
 namespace {
 
 constexpr SpecialFamily kFamilies[] = {
-    {"deepseek_v2", false, read_latent_family},
-    {"deepseek_v3", false, read_latent_family},
-    {"deepseek_v32", false, read_latent_family},
-    {"falcon_h1", false, read_falcon_h1},
-    {"gemma4", true, read_gemma4},
-    {"gemma4_text", false, read_gemma4},
-    {"jamba", false, read_jamba},
-    {"kimi_k2", false, read_latent_family},
-    {"llama4", true, read_llama4},
-    {"llama4_text", false, read_llama4},
-    {"mamba", false, read_mamba},
-    {"mamba2", false, read_mamba2},
-    {"mimo_v2_flash", false, read_mimo},
-    {"nemotron-nas", false, read_nemotron_nas},
-    {"nemotron_h", false, read_nemotron_h},
-    {"qwen3_5", true, read_delta_net},
-    {"qwen3_5_moe", true, read_delta_net},
-    {"qwen3_5_moe_text", false, read_delta_net},
-    {"qwen3_5_text", false, read_delta_net},
-    {"qwen3_next", false, read_delta_net},
-    {"t5", false, read_t5},
-    {"whisper", false, read_whisper},
+    {"deepseek_v2", Nesting::None, read_latent_family, count_latent_family},
+    {"deepseek_v3", Nesting::None, read_latent_family, count_latent_family},
+    {"deepseek_v32", Nesting::None, read_latent_family, count_latent_family},
+    {"falcon_h1", Nesting::None, read_falcon_h1, count_falcon_h1},
+    {"gemma4", Nesting::TextConfig, read_gemma4, count_gemma4, true},
+    {"gemma4_text", Nesting::None, read_gemma4, count_gemma4, true},
+    {"jamba", Nesting::None, read_jamba, count_jamba},
+    {"kimi_k2", Nesting::None, read_latent_family, count_latent_family},
+    {"llama4", Nesting::TextConfig, read_llama4, count_llama4},
+    {"llama4_text", Nesting::None, read_llama4, count_llama4},
+    {"mamba", Nesting::None, read_mamba, count_mamba, true},
+    {"mamba2", Nesting::None, read_mamba2, count_mamba2},
+    {"mimo_v2_flash", Nesting::None, read_mimo, count_mimo},
+    {"nemotron-nas", Nesting::None, read_nemotron_nas, count_nemotron_nas},
+    {"nemotron_h", Nesting::None, read_nemotron_h, count_nemotron_h},
+    {"qwen3_5", Nesting::WithQwenVision, read_delta_net, count_delta_net},
+    {"qwen3_5_moe", Nesting::WithQwenVision, read_delta_net, count_delta_net},
+    {"qwen3_5_moe_text", Nesting::None, read_delta_net, count_delta_net},
+    {"qwen3_5_text", Nesting::None, read_delta_net, count_delta_net},
+    {"qwen3_next", Nesting::None, read_delta_net, count_delta_net},
+    {"t5", Nesting::None, read_t5, count_t5, true},
+    {"whisper", Nesting::None, read_whisper, count_whisper, true},
 };
 
 }  // namespace
@@ -72,6 +72,15 @@ void read_common(const JsonFields& text, ModelConfig& model) {
   model.vocab_size = text.integer("vocab_size", 1, kVocabMax);
   model.max_positions = text.integer("max_position_embeddings", 1, kPositionsMax);
   model.mlp_width = widest_mlp(text);
+}
+
+void count_ends(const ModelConfig& model, WeightCounter& counter) {
+  counter.plain(1, model.vocab_size, model.hidden_size);
+  counter.finish(model.tied_embeddings ? "embedding (also the output head)" : "embedding");
+  if (!model.tied_embeddings) {
+    counter.head(model.vocab_size, model.hidden_size);
+    counter.finish("output head");
+  }
 }
 
 void read_expert_counts(const JsonFields& text, ModelConfig& model) {

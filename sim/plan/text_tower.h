@@ -54,8 +54,8 @@ std::vector<CacheLayer> read_attention_layers(const JsonFields& text,
                                               const TextTower& tower,
                                               std::vector<std::string>& notes);
 
-/// Counts the weights. `vision` says what wraps the decoder: nothing, or a tower that is counted
-/// when the wrapper says so.
+/// Counts the weights. `wrapper` says what wraps the decoder: nothing, or a vision tower that is
+/// counted when the wrapper says so, and bounded otherwise.
 ModelWeights count_weights(const JsonFields& text,
                            const JsonFields& outer,
                            const TextTower& tower,

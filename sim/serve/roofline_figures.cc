@@ -87,8 +87,9 @@ WeightRoles weight_roles(const ModelWeights& weights) {
     } else if (part.name == "output head" || part.name == "embedding (also the output head)") {
       roles.head_parameters += part.parameters;
       roles.head_bytes += part.bytes;
-    } else if (part.name != "embedding" && part.name != "vision tower") {
-      // An embedding is looked up row by row; a vision tower is no part of a step.
+    } else if (!part.name.starts_with("embedding") && part.name != "vision tower" &&
+               part.name != "encoder") {
+      // An embedding is looked up row by row; a vision tower or encoder is no part of a step.
       roles.linear_parameters += part.parameters;
       roles.linear_bytes += part.bytes;
     }
@@ -178,8 +179,8 @@ void set_attention(const ModelConfig& model,
     // Scores read K and sums read V; the V of a latent is the latent itself.
     const std::int64_t v_dim =
         rows.layer.v_head_dim > 0 ? rows.layer.v_head_dim : rows.layer.head_dim;
-    const std::int64_t per_layer = checked_mul(checked_mul(2, query_heads, kFlops),
-                                               rows.layer.head_dim + v_dim, kFlops);
+    const std::int64_t per_layer =
+        checked_mul(checked_mul(2, query_heads, kFlops), rows.layer.head_dim + v_dim, kFlops);
     figures.attention.push_back({.span = static_cast<std::size_t>(span - figures.spans.begin()),
                                  .flops_per_pair = checked_mul(per_layer, rows.layers, kFlops),
                                  .bytes_per_token = rows.bytes_per_token});

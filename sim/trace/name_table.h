@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace octavo::sim {
 
@@ -16,15 +16,7 @@ class NameTable {
   std::uint64_t number(std::string_view name);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-
-  // Never iterated, looked up by name.
-  std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> numbers_;
+  std::map<std::string, std::uint64_t, std::less<>> numbers_;
 };
 
 }  // namespace octavo::sim

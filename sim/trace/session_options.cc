@@ -144,7 +144,7 @@ std::vector<std::pair<std::string, std::string>> notes_of(const SessionOptions& 
     notes.emplace_back(std::move(name), std::to_string(value));
   };
   const ArrivalOptions& arrivals = options.arrivals;
-  notes.emplace_back("arrivals", "\"" + std::string(to_string(arrivals.process)) + "\"");
+  notes.emplace_back("arrival_process", "\"" + std::string(to_string(arrivals.process)) + "\"");
   add("rate_micro", arrivals.rate_micro);
   if (arrivals.process == ArrivalProcess::Gamma) {
     add("burstiness_percent", arrivals.burstiness_percent);

@@ -82,7 +82,7 @@ TEST(Admit, FetchesAPromptThatTheHostCannotRead) {
 // FIFO keeps what LRU gives up first: a prompt that is older, but was served since.
 TEST(Admit, TheCacheEvictsByThePolicyOfItsPool) {
   for (const EvictionPolicy policy : {EvictionPolicy::Lru, EvictionPolicy::Fifo}) {
-    KVCacheConfig config = paged_config(2);
+    KVCacheConfig config = paged_config();
     config.paged->num_blocks = 5;
     config.paged->policy = policy;
     KVCache cache = make_cache(config);

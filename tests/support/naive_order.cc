@@ -72,7 +72,9 @@ void NaiveOrder::seal(Block block, const Name& name) {
   forget(block);  // Of a leaf, what it was is forgotten.
   const int queue = queue_of_new(name);
   known_[block].name = name;
-  known_[block].uses = config_.policy == EvictionPolicy::Lfu ? 1 : 0;
+  known_[block].uses = config_.policy == EvictionPolicy::Lfu        ? 1
+                       : config_.policy == EvictionPolicy::Priority ? 1 + Retention{}.priority
+                                                                    : 0;
   move(block, queue);
   if (config_.policy == EvictionPolicy::Arc) {
     remember({});
@@ -299,7 +301,12 @@ std::string NaiveOrder::print(const std::function<std::string(Block)>& rename) c
   std::ostringstream out;
   out << "|o" << target_ << ' ' << (hand_ == -1 ? "-" : rename(hand_)) << ' ' << now_ticks_;
   std::map<std::string, std::string> states;  // In an order that renaming does not change.
-  for (const Queue& queue : queues_) {
+  for (Queue queue : queues_) {
+    // Nobody ever compares blocks of different counts (or priorities) by their order.
+    if (config_.policy == EvictionPolicy::Lfu || config_.policy == EvictionPolicy::Priority) {
+      std::stable_sort(queue.begin(), queue.end(),
+                       [&](Block a, Block b) { return known_.at(a).uses < known_.at(b).uses; });
+    }
     out << '/';
     for (const Block block : queue) {
       out << ' ' << rename(block);

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "octavo/sim/footprint_report.h"
 #include "octavo/sim/memory_budget.h"
+#include "octavo/sim/model_source.h"
 #include "table.h"
 #include "validate.h"
 
@@ -38,7 +39,7 @@ sim::FootprintRequest make_request(const FootprintOptions& options) {
   if (options.bytes_gib) {
     request.budget_bytes = sim::gib_to_bytes(*options.bytes_gib);
   }
-  request.model = sim::read_model_config(options.model);
+  request.model = sim::load_model(options.model);
   return request;
 }
 

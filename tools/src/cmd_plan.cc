@@ -6,12 +6,11 @@
 
 #include "command.h"
 #include "help_format.h"
+#include "model_list.h"
 #include "octavo/sim/boot_log.h"
+#include "octavo/sim/model_source.h"
 #include "octavo/sim/plan_questions.h"
-#include "octavo/sim/replay.h"
-#include "octavo/sim/trace.h"
 #include "plan_text.h"
-#include "progress.h"
 #include "table.h"
 #include "validate.h"
 
@@ -36,7 +35,7 @@ struct PlanOptions {
   std::string boot_log;
   bool csv = false;
   sim::PlanRequest request;
-  std::string trace;
+  WorkloadOptions workload;
   bool explain = false;
 };
 
@@ -68,35 +67,16 @@ void divide_gpus(const PlanOptions& options, sim::PlanRequest& request) {
   }
   const std::int64_t gpus = *options.gpus;
   const std::int64_t said = request.tp * request.pp * request.dp;
-  if (options.tp || request.pp > 1 || request.dp > 1) {
-    if (gpus % said != 0) {
-      throw UsageError("--gpus " + std::to_string(gpus) +
-                       ": not a multiple of tp x pp x dp = " + std::to_string(said));
-    }
-    request.dp *= gpus / said;
-    return;
+  if (gpus % said != 0) {
+    throw UsageError("--gpus " + std::to_string(gpus) +
+                     ": not a multiple of tp x pp x dp = " + std::to_string(said));
   }
-  const sim::Division division = sim::divide_gpus(request.model, gpus);
+  sim::Division division{request.tp, gpus / said};
+  if (!options.tp) {
+    division = sim::divide_gpus(request.model, gpus / said);
+  }
   request.tp = division.tp;
-  request.dp = division.dp;
-}
-
-/// What the planned pool would have served. A pool whose blocks leave behind a window keeps no
-/// prefixes, so there is nothing to replay.
-sim::PoolHits replay_trace(const std::string& path,
-                           const sim::CapacityPlan& plan,
-                           Context& context) {
-  const auto trace = sim::open_trace(path);
-  sim::ReplayOptions options;
-  // An engine with several groups shares prefixes as a pool of its tokens would.
-  options.block_size = plan.block_size;
-  options.blocks = {plan.groups.size() > 1 ? plan.expected.tokens / plan.block_size
-                                           : plan.expected.blocks};
-  Progress progress(context, "plan", "requests");
-  const sim::ReplayResult result =
-      sim::replay(*trace, options, [&progress](std::int64_t done) { progress.update(done, 0); });
-  const sim::ReplayRun& run = result.runs.front();
-  return {trace->name(), run.requests, run.rejected_requests, run.prompt_tokens, run.hit_tokens};
+  request.dp *= division.dp;
 }
 
 sim::PlanRequest with_boot_log(const std::string& path,
@@ -129,6 +109,10 @@ int plan_status(const sim::CapacityPlan& plan, const PlanExtras& extras, Context
 }
 
 int run_plan(const PlanOptions& options, Context& context) {
+  if (options.model == kModelList) {
+    print_model_list(context);
+    return kExitOk;
+  }
   std::vector<sim::Requirement> requirements;
   for (const std::string& text : options.require) {
     requirements.push_back(sim::parse_requirement(text));
@@ -136,7 +120,7 @@ int run_plan(const PlanOptions& options, Context& context) {
   sim::PlanRequest request = options.request;
   request.gpu = make_gpu(options);
   request.format = sim::parse_kv_format(options.kv_dtype);
-  request.model = sim::read_model_config(options.model);
+  request.model = sim::load_model(options.model);
   request.state_prefix = sim::parse_state_prefix(options.state_prefix);
   if (!options.engine.empty()) {
     request.engine = sim::parse_engine(options.engine);
@@ -152,13 +136,8 @@ int run_plan(const PlanOptions& options, Context& context) {
     request = with_boot_log(options.boot_log, request, extras);
   }
   sim::CapacityPlan plan = sim::plan_capacity(request);
-  if (!options.trace.empty() && request.model.all_windowed()) {
-    throw UsageError("--trace: every layer of " + request.model.name +
-                     " has a window, and such a pool keeps no prefixes that could be hit");
-  }
-  if (!options.trace.empty() && plan.expected.blocks > 0) {
-    plan.hits = replay_trace(options.trace, plan, context);
-  }
+  extras.workload = answer_workload(options.workload, plan, context);
+  plan.hits = extras.workload.hits;
   extras.equations = options.explain;
   extras.sensitivities = sim::sensitivities(plan);
   if (options.want_concurrency) {
@@ -178,7 +157,7 @@ int run_plan(const PlanOptions& options, Context& context) {
 }
 
 void add_subject_options(CLI::App& command, PlanOptions& options) {
-  command.add_option("--model", options.model, "a Hugging Face config.json")->required();
+  command.add_option("--model", options.model, kModelHelp)->required();
   command.add_option("--gpu", options.gpu, "a GPU of the catalogue, e.g. \"H100 SXM\"");
   command
       .add_option("--gpu-memory-gib", options.gpu_memory_gib,
@@ -260,8 +239,7 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
       .add_option("--kv-budget-gib", request.kv_budget_gib,
                   "what one GPU has for the KV cache; skips all of the above")
       ->check(number_range(0, kGibMax));
-  command.add_option("--trace", options.trace,
-                     "a trace: also the hit rate that such a pool would have had");
+  add_workload_options(command, options.workload);
   command.add_option("--boot-log", options.boot_log,
                      "a start-up log of vLLM, SGLang or TensorRT-LLM: its terms replace estimates");
   command

@@ -9,7 +9,7 @@ namespace octavo::tools {
 namespace {
 
 /// In single quotes, for all three shells.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -57,7 +57,7 @@ std::string value_patterns(const std::vector<CommandText>& commands) {
     for (const OptionText& option : command.options) {
       if (!option.positional && !option.value.empty()) {
         for (const std::string& name : option.names) {
-          out += (out.empty() ? "" : "|") + quoted(command.path + " " + name);
+          out += (out.empty() ? "" : "|") + in_quotes(command.path + " " + name);
         }
       }
     }
@@ -69,7 +69,7 @@ std::string value_patterns(const std::vector<CommandText>& commands) {
 std::string command_patterns(const std::vector<CommandText>& commands) {
   std::string out;
   for (std::size_t i = 1; i < commands.size(); ++i) {
-    out += (i > 1 ? "|" : "") + quoted(commands[i].path);
+    out += (i > 1 ? "|" : "") + in_quotes(commands[i].path);
   }
   return out;
 }
@@ -105,8 +105,8 @@ std::string bash_completion(const std::vector<CommandText>& commands) {
       "  local words=''\n"
       "  case \"$command\" in\n";
   for (const CommandText& command : commands) {
-    out += "    " + quoted(command.path) +
-           ") words=" + quoted(joined(words_of(command, commands.front()))) + " ;;\n";
+    out += "    " + in_quotes(command.path) +
+           ") words=" + in_quotes(joined(words_of(command, commands.front()))) + " ;;\n";
   }
   return out +
          "  esac\n"
@@ -126,8 +126,8 @@ std::string zsh_completion(const std::vector<CommandText>& commands) {
       "  local -a all\n"
       "  case \"$command\" in\n";
   for (const CommandText& command : commands) {
-    out += "    " + quoted(command.path) + ") all=(" + joined(words_of(command, commands.front())) +
-           ") ;;\n";
+    out += "    " + in_quotes(command.path) + ") all=(" +
+           joined(words_of(command, commands.front())) + ") ;;\n";
   }
   return out +
          "  esac\n"
@@ -157,12 +157,12 @@ std::string fish_completion(const std::vector<CommandText>& commands) {
       condition += (seen.empty() ? "" : "; and ") +
                    ("not __fish_seen_subcommand_from " + joined(command.subcommands));
     }
-    const std::string head = "complete -c octavo -n " + quoted(condition);
+    const std::string head = "complete -c octavo -n " + in_quotes(condition);
     for (const CommandText& below : commands) {
       if (below.path.size() > command.path.size() && below.path.starts_with(command.path + " ") &&
           below.path.find(' ', command.path.size() + 1) == std::string::npos) {
-        out += head + " -f -a " + quoted(below.path.substr(command.path.size() + 1)) + " -d " +
-               quoted(as_sentence(below.description)) + "\n";
+        out += head + " -f -a " + in_quotes(below.path.substr(command.path.size() + 1)) + " -d " +
+               in_quotes(as_sentence(below.description)) + "\n";
       }
     }
     for (const OptionText& option : command.options) {
@@ -174,7 +174,7 @@ std::string fish_completion(const std::vector<CommandText>& commands) {
       for (const std::string& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      out += (option.value.empty() ? "" : " -r") + (" -d " + quoted(option.description)) + "\n";
+      out += (option.value.empty() ? "" : " -r") + (" -d " + in_quotes(option.description)) + "\n";
     }
   }
   return out;

@@ -9,7 +9,7 @@
 namespace octavo::tools {
 namespace {
 
-constexpr int kColumns = 64;
+constexpr int kColumns = 62;
 constexpr int kRows = 12;
 constexpr int kTickColumns = 16;  // Between the sizes named below the axis.
 

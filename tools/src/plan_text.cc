@@ -257,6 +257,7 @@ void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::os
   if (plan.hits) {
     print_hits(*plan.hits, out);
   }
+  print_workload(extras.workload, plan, out);
   print_sensitivities(extras.sensitivities, out);
   if (extras.ways) {
     print_ways(*extras.ways, out);
@@ -305,6 +306,7 @@ std::string plan_json(const sim::CapacityPlan& plan, const PlanExtras& extras) {
                         {"inferred", extras.log_inferred},
                         {"compared", extras.log_compared}};
   }
+  add_workload_json(extras.workload, plan, json);
   json["requirements"] = Json::array();
   for (const sim::Verdict& verdict : extras.verdicts) {
     json["requirements"].push_back({{"requirement", verdict.requirement.text()},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "octavo/sim/plan_questions.h"
+#include "plan_workload.h"
 
 namespace octavo::tools {
 
@@ -17,6 +18,7 @@ struct PlanExtras {
   std::vector<sim::Sensitivity> sensitivities = {};
   std::optional<sim::WaysToReach> ways = {};
   std::vector<sim::Verdict> verdicts = {};
+  WorkloadAnswer workload = {};
   std::vector<std::string> log_found = {};     ///< What a start-up log tells,
   std::vector<std::string> log_inferred = {};  ///< what follows from it,
   std::vector<std::string> log_compared = {};  ///< and how this plan compares with it.

@@ -49,8 +49,9 @@ struct BlockManagerConfig {
   bool prefix_caching = true;  ///< false: admit serves 0 and nothing is ever cached.
   bool partial_keys = true;    ///< false: only whole blocks are cached and served.
   EvictionPolicy policy = EvictionPolicy::Lru;  ///< Who leaves a full pool.
-  BlockHash block_hash = nullptr;               ///< nullptr: the built-in (xxHash).
-  KVEventSink* events = nullptr;                ///< Not owned; must outlive the manager.
+  int policy_block_tokens = 0;  ///< Tokens a block counts for in a policy's eyes; 0 = block_size.
+  BlockHash block_hash = nullptr;  ///< nullptr: the built-in (xxHash).
+  KVEventSink* events = nullptr;   ///< Not owned; must outlive the manager.
 };
 
 /// A device must copy `rows` token rows (K, V and their scales, in every pool) of block `src` to
@@ -80,8 +81,7 @@ struct StepPlan {
 class BlockManager {
  public:
   /// Reserves address space for the tables and the index; touches memory only as it is used.
-  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space,
-  /// Unimplemented for a policy that is not there yet (Hdq).
+  /// Raises InvalidArgument for a config out of range, ResourceExhausted without address space.
   explicit BlockManager(const BlockManagerConfig& config);
   ~BlockManager();
   BlockManager(BlockManager&&) noexcept;
@@ -156,6 +156,12 @@ class BlockManager {
               std::span<const std::int32_t> history,
               std::int64_t addressable_len = kAddressableAll,
               std::span<const std::int64_t> boundaries = {});
+
+  /// For a caller that does not say what a session generated, such as a replay of prompts: its
+  /// policy is to go by so many generated tokens, whatever its history says. Only a policy that
+  /// looks at outputs (Hdq) heeds it; no other result depends on it. Forgotten with the session.
+  /// Raises InvalidArgument for a negative count, FailedPrecondition for a fresh slot.
+  void note_output(int slot, std::int64_t output_tokens);
 
   /// Frees the slot (a cancelled session) and caches nothing new. A fresh slot only loses the
   /// namespace it was given.

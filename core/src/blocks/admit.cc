@@ -140,6 +140,10 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
                                               std::int64_t limit) noexcept {
   Slot& slot = slots_[at(slot_index)];
   BlockId* cells = row(slot_index);
+  if (auto* order = tree_.order()) {
+    order->asked(
+        {slot_index, slot.root, prompt.data(), at(slot.enroll_blocks), at(whole_blocks(limit))});
+  }
   const auto found =
       tree_.match(slot.root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)), cells);
   tree_.hold(found.node);

@@ -41,6 +41,7 @@ const BlockManagerConfig& checked(const BlockManagerConfig& config) {
   check_range("max_tokens_per_seq", config.max_tokens_per_seq, 0, kInt32Max);
   check_range("max_blocks_per_seq", config.max_blocks_per_seq, 0, kInt32Max);
   check_range("window", config.window, 0, kInt32Max);
+  check_range("policy_block_tokens", config.policy_block_tokens, 0, kInt32Max);
   return config;
 }
 
@@ -125,8 +126,11 @@ BlockManagerStats BlockManager::Impl::stats() const noexcept {
 void BlockManager::Impl::note_levels() noexcept {
   const std::int64_t parked = tree_.parked_blocks();
   counters_.parked_blocks_max.raise_to(parked);
-  counters_.bound_blocks_max.raise_to(pool_.num_blocks() - pool_.free_count() -
-                                      pool_.quarantined_count() - parked);
+  const std::int64_t bound = pool_.num_blocks() - pool_.free_count() - parked;
+  counters_.bound_blocks_max.raise_to(bound - pool_.quarantined_count());
+  if (auto* order = tree_.order()) {
+    order->levels(bound);
+  }
 }
 
 // --- The public face ---
@@ -185,6 +189,9 @@ void BlockManager::retire(int slot,
                           std::int64_t addressable_len,
                           std::span<const std::int64_t> boundaries) {
   whole("retire", impl_).retire(slot, history, addressable_len, boundaries);
+}
+void BlockManager::note_output(int slot, std::int64_t output_tokens) {
+  whole("note_output", impl_).note_output(slot, output_tokens);
 }
 void BlockManager::evict(int slot) {
   whole("evict", impl_).evict(slot);

@@ -51,6 +51,7 @@ class BlockManager::Impl {
               std::span<const std::int32_t> history,
               std::int64_t addressable_len,
               std::span<const std::int64_t> boundaries);
+  void note_output(int slot, std::int64_t output_tokens);
   void evict(int slot);
   void abandon(int slot);
   std::int64_t release_quarantined();

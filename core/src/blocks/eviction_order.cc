@@ -3,6 +3,7 @@
 #include <string>
 
 #include "blocks/block_order.h"
+#include "blocks/hdq_order.h"
 #include "blocks/order_arc.h"
 #include "blocks/order_fifo.h"
 #include "blocks/order_lfu.h"
@@ -37,10 +38,11 @@ std::unique_ptr<EvictionOrder> make_eviction_order(const BlockManagerConfig& con
     case EvictionPolicy::Priority:
       return std::make_unique<BlockOrder<PriorityOrder>>(config, store);
     case EvictionPolicy::Hdq:
-      break;
+      return std::make_unique<HdqOrder>(config, store);
   }
-  throw Error(ErrorCode::Unimplemented,
-              "BlockManager: policy " + std::string(to_string(config.policy)) + " is not there");
+  throw Error(ErrorCode::InvalidArgument, "BlockManager: policy " +
+                                              std::to_string(static_cast<int>(config.policy)) +
+                                              " is none of EvictionPolicy's");
 }
 
 }  // namespace octavo::blocks

@@ -25,6 +25,15 @@
 
 namespace octavo::blocks {
 
+/// A prompt is about to look for its cached prefix.
+struct PromptAsked {
+  int slot;
+  NodeId root;                 ///< The generation of its namespace.
+  const std::int32_t* tokens;  ///< Of the blocks that it may share: blocks * block_size.
+  std::size_t blocks;
+  std::size_t servable;  ///< The first so many may be served; fewer when that is the whole prompt.
+};
+
 /// A prompt was admitted and its cached whole blocks are held; nothing was evicted for it yet.
 struct PromptAdmitted {
   int slot;
@@ -52,14 +61,20 @@ class EvictionOrder {
 
   // --- Requests, in the order of a session's life ---
 
+  virtual void asked(const PromptAsked& /*prompt*/) noexcept {}
   virtual void admitted(const PromptAdmitted& /*prompt*/) noexcept {}
   /// What is sealed, parked or forgotten next is this slot's doing.
   virtual void acting(int /*slot*/) noexcept {}
   /// The session retires with this many tokens behind its prompt (all of them without one). Its
   /// blocks are sealed and parked after this.
   virtual void retiring(int /*slot*/, std::int64_t /*output_tokens*/) noexcept {}
+  /// The caller says that the session generates so many, whatever its history says.
+  virtual void noted_output(int /*slot*/, std::int64_t /*output_tokens*/) noexcept {}
   /// The slot is free (retired, evicted or abandoned); its blocks are parked by now.
   virtual void ended(int /*slot*/) noexcept {}
+
+  /// So many blocks of the pool are neither free nor parked, after a verb changed that.
+  virtual void levels(std::int64_t /*bound_blocks*/) noexcept {}
 
   // --- Blocks ---
 

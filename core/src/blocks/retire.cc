@@ -106,6 +106,20 @@ void BlockManager::Impl::retire(int slot_index,
   note_levels();
 }
 
+void BlockManager::Impl::note_output(int slot_index, std::int64_t output_tokens) {
+  if (!checked_slot("note_output", slot_index).active) {
+    throw Error(ErrorCode::FailedPrecondition,
+                "note_output: slot " + std::to_string(slot_index) + " is free");
+  }
+  if (output_tokens < 0) {
+    throw Error(ErrorCode::InvalidArgument,
+                "note_output: output_tokens " + std::to_string(output_tokens) + " is negative");
+  }
+  if (auto* order = tree_.order()) {
+    order->noted_output(slot_index, output_tokens);
+  }
+}
+
 // Names the key that ends at `length`, if that is inside a block. All blocks before it are sealed.
 void BlockManager::Impl::name_boundary(int slot_index,
                                        const std::int32_t* history,

@@ -94,7 +94,8 @@ TEST(ReplayCommand, RefusesSizesAndPoliciesThatAreNone) {
     return result.err;
   };
   EXPECT_NE(message({"--blocks", "1.5"})
-                .find("octavo replay: --blocks: '1.5' is no share of the distinct blocks in (0, 1]"),
+                .find("octavo replay: --blocks: '1.5' is no share of the distinct blocks in "
+                      "(0, 1]"),
             std::string::npos);
   EXPECT_NE(message({"--tokens", "3X"}).find("'3X' is no number of tokens"), std::string::npos);
   EXPECT_NE(message({}).find("--blocks is required"), std::string::npos);

@@ -121,7 +121,7 @@ TEST(ModelConfig, EverySixthLayerOfGemma3IsFull) {
   EXPECT_EQ(model.layers[5].window, 0);
   EXPECT_EQ(model.vocab_size, 262208);
   EXPECT_EQ(model.notes.size(), 2U);
-  EXPECT_NE(model.weights.unknown.find("vision tower"), std::string::npos);
+  EXPECT_NE(model.weights.uncounted.find("vision tower"), std::string::npos);
 }
 
 TEST(ModelConfig, LayerTypesStandAboveTheRule) {
@@ -206,7 +206,9 @@ TEST(ModelConfig, UnsupportedFamiliesAreRefusedWithTheReason) {
 TEST(ModelConfig, AnUnknownFamilyIsRefusedAndTheKnownOnesAreListed) {
   Json json = llama();
   json["model_type"] = "gpt9";
+  json["attention_window"] = 128;
   const std::string error = error_of(json);
+  EXPECT_NE(error.find("attention_window is set"), std::string::npos) << error;
   EXPECT_NE(error.find("gpt9 is not known"), std::string::npos);
   for (const std::string& name : supported_model_types()) {
     EXPECT_NE(error.find(name), std::string::npos) << name;

@@ -105,6 +105,80 @@ TEST_F(PlanCommand, WithoutRoomTheAnswerIsStillPrintedAndTheCodeIsFour) {
       << outcome.err;
 }
 
+TEST_F(PlanCommand, FindsTheSmallestDeploymentOfATraceWithinItsLimits) {
+  const std::string trace = std::string(OCTAVO_SOURCE_DIR) + "/traces/chat.jsonl";
+  const std::vector<std::string> args = {
+      "plan",  "--model",        llama(), "--gpu",          "h100", "--max-len",
+      "32768", "--trace",        trace,   "--slo-ttft-ms",  "200",  "--speedup",
+      "20",    "--gpu-hour-usd", "2",     "--replicas-max", "4",    "--quiet"};
+  const Outcome outcome = run(args);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"Deployments: first token within 200 ms, for 99.0 % of the requests",
+                           "best", "Latency against load", "<- this plan", "$/M tokens"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  std::vector<std::string> machine = args;
+  machine.emplace_back("--json");
+  const Json json = Json::parse(run(machine).out);
+  const Json& deployments = json.at("deployments");
+  const Json& best = deployments.at("tried").at(deployments.at("best").get<std::size_t>());
+  EXPECT_TRUE(best.at("meets_slo"));
+  EXPECT_GE(best.at("good_share").get<double>(), 0.99);
+  EXPECT_TRUE(best.at("usd_per_million_tokens").is_number());
+  EXPECT_EQ(json.at("loads").size(), 8U);
+  EXPECT_GT(json.at("series").at("points").size(), 10U);
+  EXPECT_GT(json.at("mrc").at("points").size(), 10U);
+}
+
+TEST_F(PlanCommand, TheSearchNeedsATraceThatCanBeReadAgain) {
+  const Outcome none = run({"plan", "--model", llama(), "--gpu", "h100", "--slo-ttft-ms", "200"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("need a workload: give --trace"), std::string::npos) << none.err;
+  const Outcome pipe =
+      run({"plan", "--model", llama(), "--gpu", "h100", "--slo-ttft-ms", "200", "--trace", "-"});
+  EXPECT_EQ(pipe.code, 2);
+}
+
+TEST_F(PlanCommand, RequirementsSetTheExitCodeAndWaysAreNamed) {
+  const std::vector<std::string> args = {"plan", "--model",   llama(), "--gpu",
+                                         "h100", "--max-len", "32768"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), args.begin(), args.end());
+    return run(more);
+  };
+  EXPECT_EQ(with({"--require", "concurrency>=12"}).code, 0);
+  const Outcome missed = with({"--require", "concurrency>=12", "--require", "gpus>=2"});
+  EXPECT_EQ(missed.code, 1);
+  EXPECT_NE(missed.err.find("required gpus>=2, but gpus is 1.000"), std::string::npos);
+  EXPECT_EQ(with({"--require", "speed>1"}).code, 2);
+  const Outcome ways = with({"--want-concurrency", "14"});
+  EXPECT_NE(ways.out.find("for 14 requests at once, one of"), std::string::npos) << ways.out;
+  EXPECT_NE(with({"--csv"}).out.find("model,gpu,gpus"), std::string::npos);
+}
+
+TEST_F(PlanCommand, GpusAreDividedUnlessSaidOtherwise) {
+  const auto plan = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plan", "--model", llama(), "--gpu", "h100", "--json"});
+    return Json::parse(run(more).out).at("options");
+  };
+  EXPECT_EQ(plan({"--gpus", "4"}).at("tp"), 4);
+  EXPECT_EQ(plan({"--gpus", "6"}).at("tp"), 2);  // 32 heads: 3 and 6 do not divide them
+  EXPECT_EQ(plan({"--gpus", "6"}).at("dp"), 3);
+  EXPECT_EQ(plan({"--gpus", "8", "--pp", "2"}).at("tp"), 4);
+  EXPECT_EQ(plan({"--gpus", "8", "--tp", "2"}).at("dp"), 4);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--gpus", "3", "--tp", "2"}).code, 2);
+}
+
+TEST_F(PlanCommand, AnotherEngineSizesThePoolItsWay) {
+  const Outcome outcome = run({"plan", "--model", llama(), "--kv-budget-gib", "18.69", "--max-len",
+                               "40960", "--engine", "vllm-old", "--json"});
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json.at("options").at("engine"), "vllm-old");
+  EXPECT_EQ(json.at("capacity").at("blocks"), 9569);
+  EXPECT_EQ(json.at("waste").back().at("cause"), "null_block");
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--engine", "tgi"}).code, 2);
+}
+
 TEST_F(PlanCommand, AWrongCommandLineIsCodeTwo) {
   const std::string model = llama();
   const std::vector<std::vector<std::string>> wrong = {
@@ -163,6 +237,25 @@ TEST_F(PlanCommand, ABadFileIsCodeThree) {
     }
   }
   EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--trace", "none.jsonl"}).code, 3);
+}
+
+TEST_F(PlanCommand, AModelMayBeNamedAndTheNamesListed) {
+  const Outcome list = run({"plan", "--model", "list"});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_NE(list.out.find("llama-3.1-70b"), std::string::npos);
+  EXPECT_NE(list.out.find("327,680"), std::string::npos);
+  const Json json = Json::parse(run({"plan", "--model", "list", "--json"}).out);
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_GE(json.at("models").size(), 40U);
+  const Outcome named = run({"plan", "--model", "Llama-3.1-70B-Instruct", "--gpu", "h100", "--tp",
+                             "4", "--max-len", "8192"});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_NE(named.out.find("llama-3.1-70b on"), std::string::npos) << named.out;
+  const Outcome wrong = run({"plan", "--model", "llama-3.1-71b", "--gpu", "h100"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_NE(wrong.err.find("the nearest: llama-3.1-70b"), std::string::npos) << wrong.err;
+  EXPECT_EQ(std::count(wrong.err.begin(), wrong.err.end(), '\n'), 1) << wrong.err;
+  EXPECT_EQ(run({"footprint", "--model", "qwen3-8b"}).code, 0);
 }
 
 TEST_F(PlanCommand, FootprintPrintsClassesLayersAndUnits) {

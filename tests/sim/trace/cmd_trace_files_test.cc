@@ -33,7 +33,7 @@ TEST(TraceGen, MakesWhatAServingBenchmarkNeeds) {
   ASSERT_EQ(result.status, kExitOk) << result.err;
   EXPECT_EQ(result.out.substr(0, result.out.find(",\"zipf")),
             R"({"octavo_trace":1,"block_size":16,"workload":"synthetic","seed":3,"requests":50,)"
-            R"("arrivals":"poisson","rate_micro":2500000)");
+            R"("arrival_process":"poisson","rate_micro":2500000)");
   const auto requests = sim::read_text(result.out);
   ASSERT_EQ(requests.size(), 50U);
   EXPECT_EQ(requests[7].input_tokens, 1000);

@@ -47,11 +47,11 @@ TEST(SessionWorkloads, AreTheSameBytesEverywhere) {
     }
     return state;
   };
-  EXPECT_EQ(digest(WorkloadKind::Synthetic), 14465016279956202098U);
-  EXPECT_EQ(digest(WorkloadKind::Sessions), 9829648830815741359U);
-  EXPECT_EQ(digest(WorkloadKind::Tools), 13696711387903981012U);
-  EXPECT_EQ(digest(WorkloadKind::Media), 8424728726873162272U);
-  EXPECT_EQ(digest(WorkloadKind::Mix), 1754785997281169070U);
+  EXPECT_EQ(digest(WorkloadKind::Synthetic), 10181206933439971658U);
+  EXPECT_EQ(digest(WorkloadKind::Sessions), 10998052307679231522U);
+  EXPECT_EQ(digest(WorkloadKind::Tools), 141511908875865651U);
+  EXPECT_EQ(digest(WorkloadKind::Media), 16487373857041991721U);
+  EXPECT_EQ(digest(WorkloadKind::Mix), 13047912326274323458U);
 }
 
 TEST(SessionWorkloads, AreSortedPrefixChainedAndReadBack) {

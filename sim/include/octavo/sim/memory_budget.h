@@ -40,8 +40,12 @@ Estimate estimate_activation(const ModelConfig& model, std::int64_t tp, const Ba
 Estimate estimate_non_torch(std::int64_t tp);
 
 /// One rank's share of the weights, the rotary table that every rank keeps included.
+/// What is not counted but bounded (ModelWeights::uncounted) widens the range: nothing of it at the
+/// low end, all of it at the high end, 65 % expected.
 /// Raises InvalidArgument when the config does not tell (ModelWeights::unknown).
 Estimate estimate_weights(const ModelConfig& model, std::int64_t tp);
+/// Widens `estimate` so, for weights that `ranks` GPUs divide.
+void add_uncounted(const ModelWeights& weights, std::int64_t ranks, Estimate& estimate);
 
 struct MemoryBudget {
   double total_gib = 0;

@@ -29,6 +29,11 @@ struct ModelWeights {
   std::string format;             ///< e.g. "bfloat16", "fp8 linear layers, the rest bfloat16".
   std::int64_t rotary_bytes = 0;  ///< The cosine/sine table that engines keep beside the weights.
   std::string unknown;
+  /// What stands beside the language model and is not in `parts` (a vision tower that the config
+  /// does not describe in full), and the most bytes that its widths allow; empty and 0 without one.
+  std::string uncounted;
+  std::int64_t uncounted_bytes_max = 0;
+  bool from_file = false;  ///< Added up from the tensors of a file, not counted from the config.
 
   std::int64_t parameters() const;
   std::int64_t bytes() const;  ///< Without the rotary table.
@@ -46,6 +51,7 @@ struct ModelConfig {
   std::int64_t mlp_width = 0;  ///< Intermediate elements a token passes through in one layer.
   std::int64_t experts = 0;    ///< Routed ones of an expert layer; 0 without any.
   std::int64_t experts_per_token = 0;
+  bool tied_embeddings = false;  ///< The output head is the embedding.
   std::vector<CacheLayer> layers;
   ModelWeights weights;
   std::vector<std::string> notes;  ///< What the reader had to take from the family, not the file.

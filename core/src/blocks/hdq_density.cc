@@ -1,0 +1,100 @@
+#include "blocks/hdq_density.h"
+
+namespace octavo::blocks::hdq {
+namespace {
+
+// Sessions' worth of blocks that the prior weighs, and the mean before there is any.
+constexpr double kPriorSessions = 10;
+constexpr double kFirstMean = 10;
+
+}  // namespace
+
+void Counters::halve() noexcept {
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      hits[c][b] /= 2;
+      entered[c][b] /= 2;
+    }
+  }
+  sessions /= 2;
+  session_blocks /= 2;
+}
+
+void Density::learn(const Counters& counters) noexcept {
+  const double mean = counters.sessions > 0 ? static_cast<double>(counters.session_blocks) /
+                                                  static_cast<double>(counters.sessions)
+                                            : kFirstMean;
+  const double prior = kPriorSessions * mean;
+
+  std::array<double, kBuckets> p{};
+  std::array<double, kBuckets> hits{};
+  std::array<double, kBuckets> exposure{};
+  for (std::size_t b = 0; b < kBuckets; ++b) {
+    std::uint64_t hit = 0;
+    std::uint64_t entered = 0;
+    for (std::size_t c = 0; c < kClasses; ++c) {
+      hit += counters.hits[c][b];
+      entered += counters.entered[c][b];
+    }
+    const double weight = static_cast<double>(entered) + prior;
+    p[b] = (static_cast<double>(hit) + mean) / weight;
+    hits[b] = p[b] * weight;
+    exposure[b] = weight * (1 - p[b] / 2) * static_cast<double>(bucket_width(b));
+  }
+  lambda_ = pool_adjacent_violators(hits, exposure);
+
+  std::array<double, kClasses> class_hits{};
+  std::array<double, kClasses> class_expected{};
+  std::array<double, kFamilies> family_hits{};
+  std::array<double, kFamilies> family_expected{};
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    std::uint64_t hit = 0;
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      hit += counters.hits[c][b];
+      class_expected[c] += static_cast<double>(counters.entered[c][b]) * p[b];
+    }
+    class_hits[c] = static_cast<double>(hit);
+    family_hits[family_of(c)] += class_hits[c];
+    family_expected[family_of(c)] += class_expected[c];
+  }
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    const std::size_t family = family_of(c);
+    const double family_rho = (family_hits[family] + prior) / (family_expected[family] + prior);
+    rho_[c] = (class_hits[c] + prior * family_rho) / (class_expected[c] + prior);
+  }
+}
+
+std::array<double, kBuckets> pool_adjacent_violators(const std::array<double, kBuckets>& hits,
+                                                     const std::array<double, kBuckets>& exposure) {
+  struct Pool {
+    double hits;
+    double exposure;
+    std::size_t buckets;
+  };
+  std::array<Pool, kBuckets> pools;
+  std::size_t count = 0;
+  for (std::size_t b = 0; b < kBuckets; ++b) {
+    pools[count++] = {hits[b], exposure[b], 1};
+    while (count > 1) {
+      Pool& before = pools[count - 2];
+      const Pool& last = pools[count - 1];
+      if (last.hits * before.exposure <= before.hits * last.exposure) {
+        break;
+      }
+      before.hits += last.hits;
+      before.exposure += last.exposure;
+      before.buckets += last.buckets;
+      --count;
+    }
+  }
+  std::array<double, kBuckets> rates{};
+  std::size_t b = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t left = pools[i].buckets; left > 0; --left) {
+      rates[b++] = pools[i].hits / pools[i].exposure;
+    }
+  }
+  return rates;
+}
+
+}  // namespace octavo::blocks::hdq
