@@ -106,7 +106,7 @@ TEST(Manual, IsSetWithoutAWarning) {
   if (!has_program("groff")) {
     GTEST_SKIP() << "no groff on the path";
   }
-  const Finished set = run_shell("\"$OCTAVO\" man | groff -man -Tutf8 -ww -P-c");
+  const Finished set = run_shell("\"$OCTAVO\" man | groff -man -Tutf8 -ww -P-cbou");
   EXPECT_EQ(set.status, 0);
   EXPECT_EQ(set.err, "");
   EXPECT_NE(set.out.find("COMMANDS"), std::string::npos);
