@@ -12,6 +12,7 @@
 #include "octavo/sim/footprint_report.h"
 #include "octavo/sim/gpu_catalogue.h"
 #include "octavo/sim/loaded_trace.h"
+#include "octavo/sim/model_source.h"
 #include "octavo/sim/mrc.h"
 #include "pool_sizes.h"
 #include "progress.h"
@@ -78,7 +79,7 @@ Scale make_scale(const Options& options) {
   Scale scale;
   if (!options.model.empty()) {
     sim::FootprintRequest request;
-    request.model = sim::read_model_config(options.model);
+    request.model = sim::load_model(options.model);
     if (request.model.all_windowed()) {
       throw UsageError("--model: " + request.model.name +
                        " has windowed layers only, whose cache keeps no prefixes");

@@ -12,6 +12,7 @@
 
 #include "command.h"
 #include "help_format.h"
+#include "octavo/sim/model_source.h"
 #include "octavo/sim/serve/arrival_times.h"
 #include "octavo/sim/serve/serving_files.h"
 #include "octavo/sim/serve/step_cost_file.h"
@@ -255,7 +256,7 @@ Setup make_setup(const SimulateOptions& options) {
   request.gpu = make_gpu(options);
   request.format = sim::parse_kv_format(options.kv_dtype);
   if (!options.model.empty()) {
-    request.model = sim::read_model_config(options.model);
+    request.model = sim::load_model(options.model);
     setup.model = request.model.name;
   }
   setup.gpu = options.gpu.empty() ? "" : request.gpu.name;
