@@ -104,7 +104,7 @@ TEST_F(BadInput, ModelsNameTheFile) {
   expect_bad_model("nothing.json", {});
   expect_bad_model("absent.json", {});
   std::filesystem::create_directory(folder_ / "folder");
-  expect_bad_model("folder", {"director"});
+  expect_bad_model("folder", {"folder without a config.json"});
 }
 
 TEST_F(BadInput, OptionsNameTheValueAndItsRange) {
