@@ -50,9 +50,9 @@ class Calibration {
     }
     take(log_.non_torch_gib, request().non_torch_gib, "outside torch");
     take(log_.activation_gib, request().activation_gib, "activation peak");
-    if (log_.graph_gib && request().graph_gib == 0) {
-      request().graph_gib = *log_.graph_gib;
-      say("graphs " + gib(*log_.graph_gib) + ": the log's");
+    take(log_.graph_gib, request().graph_gib, "graphs");
+    if (!request().graph_gib) {
+      request().graph_gib = 0;  // a start that says nothing of graphs set nothing aside
     }
     if (log_.max_len && request().max_len == 0) {
       request().max_len = *log_.max_len;
@@ -88,7 +88,7 @@ class Calibration {
                       gib(budget.weights.expected) + " of weights exceed the share of " +
                       gib(share) + "; the log is of another GPU, utilisation or model");
     }
-    const double graphs = request().graph_gib;
+    const double graphs = budget.graph.expected;
     if (request().activation_gib) {
       if (!request().non_torch_gib) {
         request().non_torch_gib = std::max(rest - *request().activation_gib - graphs, 0.0);

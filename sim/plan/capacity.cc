@@ -42,7 +42,9 @@ void check(const PlanRequest& request) {
   if (request.kv_budget_gib) {
     check_gib("KV budget", *request.kv_budget_gib);
   }
-  check_gib("graph memory", request.graph_gib);
+  if (request.graph_gib) {
+    check_gib("graph memory", *request.graph_gib);
+  }
   if (request.max_len > request.model.max_positions) {
     throw Error(ErrorCode::InvalidArgument,
                 "max-len is " + grouped(request.max_len) + ", but " + request.model.name +
@@ -96,7 +98,10 @@ MemoryBudget make_budget(const PlanRequest& request, const PipelineStage& stage)
   MemoryBudget budget;
   budget.total_gib = request.gpu.total_gib;
   budget.utilization = request.utilization;
-  budget.graph_gib = request.graph_gib;
+  budget.graph = request.graph_gib ? Estimate::given(*request.graph_gib)
+                 : request.engine == Engine::Vllm
+                     ? estimate_graph()
+                     : Estimate::given(0, "not set aside by this engine");
   budget.weights = stage_weights(request, stage);
   budget.activation = request.activation_gib
                           ? Estimate::given(*request.activation_gib)

@@ -76,16 +76,15 @@ void add_budget(const CapacityPlan& plan, std::vector<Equation>& equations) {
   equations.push_back(
       {"activation peak", "", range_text(budget.activation), budget.activation.origin});
   equations.push_back({"outside torch", "", range_text(budget.non_torch), budget.non_torch.origin});
-  equations.push_back({"graphs", "", gib(budget.graph_gib) + " GiB",
-                       budget.graph_gib > 0 ? "--graph-gib" : "not subtracted by default"});
-  equations.push_back({"KV budget",
-                       "total x utilisation - weights - activation peak - outside torch - graphs",
-                       gib(budget.total_gib) + " x " + decimal(budget.utilization, 3) + " - " +
-                           gib(budget.weights.expected) + " - " + gib(budget.activation.expected) +
-                           " - " + gib(budget.non_torch.expected) + " - " + gib(budget.graph_gib) +
-                           " = " + gib_text(plan.expected.budget_bytes) +
-                           " GiB = " + grouped(plan.expected.budget_bytes) + " bytes",
-                       "how vLLM V1 sizes its cache"});
+  equations.push_back({"graphs", "", range_text(budget.graph), budget.graph.origin});
+  equations.push_back(
+      {"KV budget", "total x utilisation - weights - activation peak - outside torch - graphs",
+       gib(budget.total_gib) + " x " + decimal(budget.utilization, 3) + " - " +
+           gib(budget.weights.expected) + " - " + gib(budget.activation.expected) + " - " +
+           gib(budget.non_torch.expected) + " - " + gib(budget.graph.expected) + " = " +
+           gib_text(plan.expected.budget_bytes) + " GiB = " + grouped(plan.expected.budget_bytes) +
+           " bytes",
+       "how vLLM V1 sizes its cache"});
 }
 
 std::string class_numbers(const CapacityPlan& plan, const KvClass& rows) {

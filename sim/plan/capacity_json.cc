@@ -60,7 +60,7 @@ Json budget_json(const MemoryBudget& budget) {
           {"weights_gib", estimate_json(budget.weights)},
           {"activation_gib", estimate_json(budget.activation)},
           {"non_torch_gib", estimate_json(budget.non_torch)},
-          {"graph_gib", budget.graph_gib}};
+          {"graph_gib", estimate_json(budget.graph)}};
 }
 
 Json pool_json(const PoolCapacity& pool) {

@@ -170,9 +170,8 @@ std::string memory_bar(const ResultFields& plan) {
   add_estimate("weights_gib", "Weights", 0);
   add_estimate("activation_gib", "Activation peak", 1);
   add_estimate("non_torch_gib", "Outside torch", 3);
-  if (const double graphs = budget.number("graph_gib"); graphs > 0) {
-    held += graphs;
-    add("CUDA graphs", graphs, graphs, graphs, "--graph-gib", 5);
+  if (budget.object("graph_gib").number("expected") > 0) {
+    add_estimate("graph_gib", "CUDA graphs", 5);
   }
   const ResultFields capacity = plan.object("capacity");
   const auto pool = [&](const ResultFields& of) {

@@ -29,7 +29,9 @@ struct PlanOptions {
   std::string state_dtype;
   std::optional<std::int64_t> gpus;
   std::optional<std::int64_t> tp;
-  bool expert_parallel = false;
+  std::optional<std::int64_t> ep;
+  std::optional<double> tb_per_s;
+  std::optional<double> tflops;
   std::optional<double> want_concurrency;
   std::vector<std::string> require;
   std::string boot_log;
@@ -39,7 +41,7 @@ struct PlanOptions {
   bool explain = false;
 };
 
-sim::Gpu make_gpu(const PlanOptions& options) {
+sim::Gpu named_gpu(const PlanOptions& options) {
   if (options.gpu.empty()) {
     if (options.gpu_memory_gib) {
       return sim::custom_gpu(*options.gpu_memory_gib);
@@ -55,6 +57,18 @@ sim::Gpu make_gpu(const PlanOptions& options) {
   if (options.gpu_memory_gib) {
     gpu.total_gib = *options.gpu_memory_gib;
     gpu.total_source = sim::FigureSource::Given;
+  }
+  return gpu;
+}
+
+sim::Gpu make_gpu(const PlanOptions& options) {
+  sim::Gpu gpu = named_gpu(options);
+  if (options.tb_per_s) {
+    gpu.bandwidth_tb_per_s = *options.tb_per_s;
+  }
+  if (options.tflops) {
+    gpu.bf16_tflops = *options.tflops;
+    gpu.fp8_tflops.reset();
   }
   return gpu;
 }
@@ -77,6 +91,15 @@ void divide_gpus(const PlanOptions& options, sim::PlanRequest& request) {
   }
   request.tp = division.tp;
   request.dp *= division.dp;
+}
+
+/// Experts are divided over tp x dp ranks either way, whole or in slices.
+void check_experts(const PlanOptions& options, const sim::PlanRequest& request) {
+  const std::int64_t ranks = request.tp * request.dp;
+  if (options.ep && *options.ep != 1 && *options.ep != ranks) {
+    throw UsageError("--ep " + std::to_string(*options.ep) +
+                     ": expected 1 or tp x dp = " + std::to_string(ranks));
+  }
 }
 
 sim::PlanRequest with_boot_log(const std::string& path,
@@ -131,6 +154,7 @@ int run_plan(const PlanOptions& options, Context& context) {
                                                          : DType::BF16;
   }
   divide_gpus(options, request);
+  check_experts(options, request);
   PlanExtras extras;
   if (!options.boot_log.empty()) {
     request = with_boot_log(options.boot_log, request, extras);
@@ -139,6 +163,7 @@ int run_plan(const PlanOptions& options, Context& context) {
   extras.workload = answer_workload(options.workload, plan, context);
   plan.hits = extras.workload.hits;
   extras.equations = options.explain;
+  extras.colour = context.colour;
   extras.sensitivities = sim::sensitivities(plan);
   if (options.want_concurrency) {
     extras.ways = sim::ways_to_reach(request, *options.want_concurrency);
@@ -164,6 +189,12 @@ void add_subject_options(CLI::App& command, PlanOptions& options) {
                   "the memory that the framework sees, in place of the catalogue's")
       ->check(number_range(0, 65536, true));
   command
+      .add_option("--gpu-tb-per-s", options.tb_per_s,
+                  "its memory bandwidth, in place of the catalogue's")
+      ->check(number_range(0, 1000, true));
+  command.add_option("--gpu-tflops", options.tflops, "its bf16 peak, in place of the catalogue's")
+      ->check(number_range(0, 1e6, true));
+  command
       .add_option("--gpus", options.gpus,
                   "GPUs in all; divided into tp, and dp where the heads do not divide further")
       ->check(integer_range(1, 65536));
@@ -173,8 +204,10 @@ void add_subject_options(CLI::App& command, PlanOptions& options) {
       ->check(integer_range(1, 4096));
   command.add_option("--dp", options.request.dp, "replicas with a cache each (default: 1)")
       ->check(integer_range(1, 65536));
-  command.add_flag("--ep", options.expert_parallel,
-                   "experts lie whole on one GPU each: the bytes stay the same");
+  command
+      .add_option("--ep", options.ep,
+                  "ranks that share the experts, 1 or tp x dp: the bytes are the same")
+      ->check(integer_range(1, 65536));
   command
       .add_option("--dcp", options.request.dcp, "vLLM: ranks that divide a sequence (default: 1)")
       ->check(integer_range(1, 16384));
@@ -232,8 +265,9 @@ void add_memory_options(CLI::App& command, PlanOptions& options) {
                   "what one GPU holds outside torch (default: estimated)")
       ->check(number_range(0, kGibMax));
   command
-      .add_option("--graph-gib", request.graph_gib,
-                  "what is set aside for CUDA graphs on one GPU (default: 0)")
+      .add_option(
+          "--graph-gib", request.graph_gib,
+          "what is set aside for CUDA graphs on one GPU (default: vllm's estimated, else 0)")
       ->check(number_range(0, kGibMax));
   command
       .add_option("--kv-budget-gib", request.kv_budget_gib,

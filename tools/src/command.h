@@ -29,6 +29,7 @@ struct Context {
   bool json = false;   ///< --json: one JSON object on `out` instead of a table.
   bool quiet = false;  ///< --quiet: no progress on `err`.
   bool err_is_terminal = false;
+  bool colour = false;       ///< `out` is a terminal, and NO_COLOR is not set.
   std::function<int()> run;  ///< Set by the subcommand that was chosen; returns the exit code.
 };
 

@@ -68,8 +68,8 @@ void print_budget(const sim::CapacityPlan& plan, std::ostream& out) {
       {"- activation peak", fixed(budget.activation.expected, 2), range_text(budget.activation)});
   table.add_row(
       {"- outside torch", fixed(budget.non_torch.expected, 2), range_text(budget.non_torch)});
-  if (budget.graph_gib > 0) {
-    table.add_row({"- graphs", fixed(budget.graph_gib, 2)});
+  if (budget.graph.expected > 0) {
+    table.add_row({"- CUDA graphs", fixed(budget.graph.expected, 2), range_text(budget.graph)});
   }
   table.add_row({"= KV cache", gib_text(plan.expected.budget_bytes)});
   out << table << '\n';
@@ -224,6 +224,12 @@ void print_sensitivities(const std::vector<sim::Sensitivity>& all, std::ostream&
   out << '\n' << table;
 }
 
+std::string verdict_text(const sim::CapacityPlan& plan, bool colour) {
+  const std::string text = plan.fits ? "fits" : "does not fit";
+  const char* code = plan.fits ? "\x1b[1;32m" : "\x1b[1;31m";
+  return colour ? code + text + "\x1b[0m" : text;
+}
+
 void print_ways(const sim::WaysToReach& ways, std::ostream& out) {
   Table table({{"for " + fixed(ways.concurrency, 0) + " requests at once, one of", Align::Left},
                {"", Align::Left}});
@@ -246,7 +252,8 @@ void print_ways(const sim::WaysToReach& ways, std::ostream& out) {
 
 void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::ostream& out) {
   out << plan.request.model.name << " on " << gpus_text(plan) << ", KV cache in "
-      << plan.request.format.name << ", engine " << sim::to_string(plan.engine) << "\n\n";
+      << plan.request.format.name << ", engine " << sim::to_string(plan.engine) << ": "
+      << verdict_text(plan, extras.colour) << "\n\n";
   if (plan.budget) {
     print_budget(plan, out);
   }

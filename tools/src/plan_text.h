@@ -15,6 +15,7 @@ namespace octavo::tools {
 /// What was asked beside the plan itself.
 struct PlanExtras {
   bool equations = false;
+  bool colour = false;
   std::vector<sim::Sensitivity> sensitivities = {};
   std::optional<sim::WaysToReach> ways = {};
   std::vector<sim::Verdict> verdicts = {};

@@ -183,7 +183,7 @@ TEST_F(GroundTruth, BudgetsAddUp) {
     budget.weights = Estimate::given(row.at("weights_gib"));
     budget.activation = Estimate::given(row.at("activation_peak_gib"));
     budget.non_torch = Estimate::given(row.at("non_torch_gib"));
-    budget.graph_gib = row.at("graph_estimate_gib");
+    budget.graph = Estimate::given(row.at("graph_estimate_gib"));
     const double gib = static_cast<double>(kv_budget(budget).expected_bytes) / 1073741824.0;
     // Every term was printed with two decimals; in fact they agree to half a digit of the result.
     EXPECT_NEAR(gib, row.at("kv_gib_logged").get<double>(), 0.0075) << row.at("case");

@@ -130,6 +130,42 @@ TEST_F(PlanCommand, FindsTheSmallestDeploymentOfATraceWithinItsLimits) {
   EXPECT_GT(json.at("mrc").at("points").size(), 10U);
 }
 
+TEST_F(PlanCommand, TheVerdictIsColouredOnATerminalOnly) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Context context{.out = out, .err = err, .colour = true, .run = {}};
+  const std::vector<std::string> args = {"plan", "--model",   llama(), "--gpu",
+                                         "h100", "--max-len", "8192"};
+  run_program(args, context);
+  EXPECT_NE(out.str().find("\x1b[1;32mfits\x1b[0m"), std::string::npos);
+  const std::string plain = run(args).out;
+  EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+  EXPECT_NE(plain.find(": fits\n"), std::string::npos) << plain;
+}
+
+TEST_F(PlanCommand, ExpertsAndGpusByFigures) {
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "2"}).code, 0);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "3"}).code, 2);
+  const Json gpu = Json::parse(run({"plan", "--model", llama(), "--gpu-memory-gib", "60",
+                                    "--gpu-tb-per-s", "2.5", "--gpu-tflops", "500", "--json"})
+                                   .out)
+                       .at("gpu");
+  EXPECT_EQ(gpu.at("bandwidth_tb_per_s"), 2.5);
+  EXPECT_EQ(gpu.at("bf16_tflops"), 500);
+}
+
+TEST_F(PlanCommand, GraphsAreSetAsideByTheEngineThatDoesSo) {
+  const auto graphs = [&](const char* engine) {
+    return Json::parse(
+               run({"plan", "--model", llama(), "--gpu", "h100", "--engine", engine, "--json"}).out)
+        .at("budget")
+        .at("graph_gib");
+  };
+  EXPECT_GT(graphs("vllm").at("expected"), 0);
+  EXPECT_LT(graphs("vllm").at("low"), graphs("vllm").at("high"));
+  EXPECT_EQ(graphs("vllm-old").at("expected"), 0);
+}
+
 TEST_F(PlanCommand, TheSearchNeedsATraceThatCanBeReadAgain) {
   const Outcome none = run({"plan", "--model", llama(), "--gpu", "h100", "--slo-ttft-ms", "200"});
   EXPECT_EQ(none.code, 2);

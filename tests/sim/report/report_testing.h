@@ -42,7 +42,7 @@ inline Json plan() {
             {"weights_gib", estimate(15.5, 15.5, 15.5)},
             {"activation_gib", estimate(1, 1.25, 2)},
             {"non_torch_gib", estimate(0.4, 0.5, 0.7)},
-            {"graph_gib", 0.0}}},
+            {"graph_gib", {{"low", 0.0}, {"expected", 0.0}, {"high", 0.0}, {"origin", "none"}}}}},
           {"capacity", capacity},
           {"per_token_bytes", 131072},
           {"per_sequence_bytes", 0},

@@ -47,7 +47,7 @@ struct PlanRequest {
   std::optional<double> weights_gib = {};     ///< Of the whole model; estimate_weights.
   std::optional<double> activation_gib = {};  ///< Of one rank; estimate_activation.
   std::optional<double> non_torch_gib = {};   ///< Of one rank; estimate_non_torch.
-  double graph_gib = 0;                       ///< Of one rank.
+  std::optional<double> graph_gib = {};       ///< Of one rank; vLLM: estimate_graph, else 0.
   std::optional<double> kv_budget_gib = {};   ///< Of one rank; skips the budget.
 };
 

@@ -39,6 +39,9 @@ Estimate estimate_activation(const ModelConfig& model, std::int64_t tp, const Ba
 /// What CUDA, NCCL and the like hold outside the framework's allocator.
 Estimate estimate_non_torch(std::int64_t tp);
 
+/// What vLLM sets aside for CUDA graphs from 0.21 on.
+Estimate estimate_graph();
+
 /// One rank's share of the weights, the rotary table that every rank keeps included.
 /// What is not counted but bounded (ModelWeights::uncounted) widens the range: nothing of it at the
 /// low end, all of it at the high end, 65 % expected.
@@ -53,7 +56,7 @@ struct MemoryBudget {
   Estimate weights;
   Estimate activation;
   Estimate non_torch;
-  double graph_gib = 0;  ///< Subtracted by vLLM from 0.21 on; 0 before.
+  Estimate graph;  ///< Of CUDA graphs: subtracted by vLLM from 0.21 on, by no other engine.
 };
 
 /// What is left, in bytes; negative when the terms exceed the share. `low` subtracts the high
