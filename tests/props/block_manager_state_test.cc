@@ -210,12 +210,7 @@ TEST(BlockManagerStates, DoSoForLongPromptsToo) {
 }
 
 // Which block leaves is compared through the events, and whatever hash the caller gives.
-// Known fault, not yet found: with seed=740841806 one policy and its model part ways in one case of
-// some hundreds. Until then the pinned seed alone decides here.
 TEST(BlockManagerStates, EvictInTheOrderOfEveryPolicy) {
-  if (std::getenv("RC_PARAMS") != nullptr) {
-    GTEST_SKIP() << "only with the pinned seed, see above";
-  }
   for (const EvictionPolicy policy :
        {EvictionPolicy::Fifo, EvictionPolicy::Lfu, EvictionPolicy::Slru, EvictionPolicy::TwoQueue,
         EvictionPolicy::Arc, EvictionPolicy::S3Fifo, EvictionPolicy::Sieve,

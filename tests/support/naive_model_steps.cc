@@ -136,26 +136,28 @@ bool NaiveModel::make_writable(ModelSlot& slot, std::int64_t count, std::vector<
                     kNoBlock) == 0;
 }
 
-/// Reserves for one slot after the other; each releases what it gives up once it has its blocks.
+/// Reserves for one slot after the other; what they give up is released once all have their blocks.
 /// `available` is what the pool had before the commits: neither duplicates that those freed nor
 /// what is given up here count, only what a window released.
 bool NaiveModel::extend(Ids slots,
                         const std::vector<std::int64_t>& counts,
                         std::int64_t available) {
   const Block last_before = last_block_;
+  std::vector<std::vector<Block>> given_up(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     ModelSlot& slot = open(slots[i]);
-    std::vector<Block> given_up;
-    if (!make_writable(slot, counts[i], given_up)) {
+    if (!make_writable(slot, counts[i], given_up[i])) {
       return false;
     }
-    act(slot);
-    std::for_each(given_up.rbegin(), given_up.rend(), [&](Block block) { let_go(block); });
     slot.reserved += counts[i];
     if (counts[i] > 0) {
       slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
       slot.stepped = true;
     }
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    act(open(slots[i]));
+    std::for_each(given_up[i].rbegin(), given_up[i].rend(), [&](Block block) { let_go(block); });
   }
   note_high_water();
   return config_.window > 0 || last_block_ - last_before <= available;

@@ -132,6 +132,7 @@ class BlockManager::Impl {
                   std::span<const std::int32_t> slots,
                   bool plain) noexcept;
   void rewrite(int slot_index, std::int32_t from, std::int32_t cells_needed) noexcept;
+  void give_up(int slot_index, std::int32_t from) noexcept;
   void cut_prompt(int slot_index, std::int32_t position) noexcept;
   void release_window(int slot_index) noexcept;
   std::int32_t first_in_window(std::int64_t position) const noexcept;

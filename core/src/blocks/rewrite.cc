@@ -63,7 +63,20 @@ void BlockManager::Impl::rewrite(int slot_index,
     counters_.copied_blocks.add(1);
   }
 
-  // Give up, tail first.
+  std::copy_n(scratch_.data(), kept + missing, cells + first);
+  slot.cells = first + kept + missing;
+}
+
+// Parks what rewrite replaced, tail first. Only when the whole batch has its blocks: whatever the
+// policy, no other slot of the step may then be given the source of a copy that is still to be made
+// (N64).
+void BlockManager::Impl::give_up(int slot_index, std::int32_t from) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  const std::int32_t first = whole_blocks(from);
+  const bool give_up_leaf = must_give_up_leaf(slot, from);
+  if (slot.path_blocks <= first && !give_up_leaf) {
+    return;
+  }
   tree_.acting(slot_index);
   if (give_up_leaf) {
     tree_.park_leaf(slot.leaf);
@@ -78,8 +91,6 @@ void BlockManager::Impl::rewrite(int slot_index,
     slot.own = kNoNode;
     slot.path_blocks = first;
   }
-  std::copy_n(scratch_.data(), kept + missing, cells + first);
-  slot.cells = first + kept + missing;
   refresh_watermarks(slot);
 }
 

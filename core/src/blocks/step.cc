@@ -202,6 +202,11 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
   for (std::size_t i = 0; i < slots.size(); ++i) {
     grow(slots[i], n_new[i]);
   }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (n_new[i] > 0) {
+      give_up(slots[i], offsets[i]);
+    }
+  }
   note_levels();
 }
 
@@ -299,6 +304,9 @@ void BlockManager::Impl::apply_step(std::span<const std::int32_t> cu_seqlens_q,
   }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     grow(slots[i], cu_seqlens_q[i + 1] - cu_seqlens_q[i]);
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    give_up(slots[i], past_len[i]);
   }
 }
 
