@@ -157,7 +157,18 @@ bool NaiveModel::extend(Ids slots,
   }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     act(open(slots[i]));
-    std::for_each(given_up[i].rbegin(), given_up[i].rend(), [&](Block block) { let_go(block); });
+    // A block that several give up goes with the last of them, behind what continues it there.
+    const auto is_given_up_later = [&](Block block) {
+      return std::any_of(given_up.begin() + static_cast<std::ptrdiff_t>(i) + 1, given_up.end(),
+                         [&](const auto& later) {
+                           return std::find(later.begin(), later.end(), block) != later.end();
+                         });
+    };
+    for (auto block = given_up[i].rbegin(); block != given_up[i].rend(); ++block) {
+      if (!is_given_up_later(*block)) {
+        let_go(*block);
+      }
+    }
   }
   note_high_water();
   return config_.window > 0 || last_block_ - last_before <= available;
