@@ -48,6 +48,28 @@ const EvictionPolicy kPolicies[] = {
 
 class EveryPolicy : public ::testing::TestWithParam<EvictionPolicy> {};
 
+// N64: slot 0 writes into a sealed block and gives it up; its rows are still to be copied.
+TEST_P(EveryPolicy, GivesNoSlotTheSourceOfACopyOfTheSameStep) {
+  BlockManager manager(pool_of(6, GetParam()));
+  const auto step = [&](std::vector<std::int32_t> slots, std::vector<std::int32_t> past,
+                        std::vector<std::int32_t> cu_seqlens_q) {
+    manager.prepare_step(cu_seqlens_q, past, slots);
+  };
+  manager.admit(0, story(1, 9));
+  step({0}, {0}, {0, 9});
+  manager.update_position(0, 9);  // two sealed blocks, the oldest of the pool, and a tail
+  manager.admit(1, story(2, 8));
+  step({1}, {0}, {0, 8});
+  manager.update_position(1, 8);
+  manager.retire(1, story(2, 8));  // two younger ones are parked, one block is free
+  step({0, 1}, {6, 0}, {0, 1, 9});
+  ASSERT_EQ(manager.copies().size(), 1U);
+  for (const std::int32_t block : manager.block_table(1)) {
+    EXPECT_NE(block, manager.copies()[0].src);
+  }
+  manager.audit();
+}
+
 TEST_P(EveryPolicy, FreeBlocksGoFirstAndTailsBeforeHeads) {
   Sessions s(pool_of(5, GetParam()));
   s.cache(story(1, 16));
