@@ -20,6 +20,7 @@ function(octavo_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_compile_definitions(${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/support/..."
   target_link_libraries(${name} PRIVATE ${arg_LIBS} octavo_dev GTest::gtest_main rapidcheck
     rapidcheck_gtest)
   # NO_PRETTY_VALUES: gtest prints parameters of own types as bytes, addresses among them, and they

@@ -7,20 +7,17 @@
 #include <vector>
 
 #include "configs.h"
-#include "program.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/support/run_command.h"
 
 namespace octavo::tools {
 namespace {
 
 using sim::testing::Json;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
+using Outcome = testing::CommandResult;
 
 class PlanCommand : public ::testing::Test {
  protected:
@@ -42,20 +39,14 @@ class PlanCommand : public ::testing::Test {
 
   std::string llama() { return file("llama.json", sim::testing::llama().dump()); }
 
-  static Outcome run(std::vector<std::string> args) {
-    std::ostringstream out;
-    std::ostringstream err;
-    Context context{.out = out, .err = err, .run = {}};
-    const int code = run_program(args, context);
-    return {code, out.str(), err.str()};
-  }
+  static Outcome run(const std::vector<std::string>& args) { return testing::run_command(args); }
 
   std::filesystem::path folder_;
 };
 
 TEST_F(PlanCommand, PrintsTheAnswerAsATable) {
   const Outcome outcome = run({"plan", "--model", llama(), "--gpu", "h100", "--max-len", "8192"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   for (const char* part :
        {"llama on H100 SXM, KV cache in bf16", "= KV cache            51.39", "blocks of 16 tokens",
@@ -71,7 +62,7 @@ TEST_F(PlanCommand, PrintsTheAnswerAsATable) {
 TEST_F(PlanCommand, PrintsOneJsonObject) {
   const Outcome outcome = run({"plan", "--model", llama(), "--kv-budget-gib", "18.69", "--max-len",
                                "40960", "--kv-dtype", "fp8", "--json"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json.at("schema_version"), 1);
   EXPECT_EQ(json.at("per_token_bytes"), 65536);
@@ -88,7 +79,7 @@ TEST_F(PlanCommand, ReplaysATraceThroughThePlannedPool) {
   const std::vector<std::string> args = {"plan",    "--model", llama(),     "--gpu", "h100",
                                          "--trace", trace,     "--max-len", "8192"};
   const Outcome outcome = run(args);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("Prefix cache: 40.00 % of 2,560 prompt tokens hit"), std::string::npos)
       << outcome.out;
   std::vector<std::string> machine = args;
@@ -98,7 +89,7 @@ TEST_F(PlanCommand, ReplaysATraceThroughThePlannedPool) {
 
 TEST_F(PlanCommand, WithoutRoomTheAnswerIsStillPrintedAndTheCodeIsFour) {
   const Outcome outcome = run({"plan", "--model", llama(), "--gpu", "l4"});
-  EXPECT_EQ(outcome.code, 4);
+  EXPECT_EQ(outcome.status, 4);
   EXPECT_NE(outcome.out.find("Limited by max-len"), std::string::npos);
   EXPECT_NE(outcome.err.find("12.49 GiB are missing; what would fit: --max-len 28768, or --tp 2"),
             std::string::npos)
@@ -112,7 +103,7 @@ TEST_F(PlanCommand, FindsTheSmallestDeploymentOfATraceWithinItsLimits) {
       "32768", "--trace",        trace,   "--slo-ttft-ms",  "200",  "--speedup",
       "20",    "--gpu-hour-usd", "2",     "--replicas-max", "4",    "--quiet"};
   const Outcome outcome = run(args);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* part : {"Deployments: first token within 200 ms, for 99.0 % of the requests",
                            "best", "Latency against load", "<- this plan", "$/M tokens"}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
@@ -144,8 +135,8 @@ TEST_F(PlanCommand, TheVerdictIsColouredOnATerminalOnly) {
 }
 
 TEST_F(PlanCommand, ExpertsAndGpusByFigures) {
-  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "2"}).code, 0);
-  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "3"}).code, 2);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "2"}).status, 0);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--tp", "2", "--ep", "3"}).status, 2);
   const Json gpu = Json::parse(run({"plan", "--model", llama(), "--gpu-memory-gib", "60",
                                     "--gpu-tb-per-s", "2.5", "--gpu-tflops", "500", "--json"})
                                    .out)
@@ -168,11 +159,11 @@ TEST_F(PlanCommand, GraphsAreSetAsideByTheEngineThatDoesSo) {
 
 TEST_F(PlanCommand, TheSearchNeedsATraceThatCanBeReadAgain) {
   const Outcome none = run({"plan", "--model", llama(), "--gpu", "h100", "--slo-ttft-ms", "200"});
-  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.status, 2);
   EXPECT_NE(none.err.find("need a workload: give --trace"), std::string::npos) << none.err;
   const Outcome pipe =
       run({"plan", "--model", llama(), "--gpu", "h100", "--slo-ttft-ms", "200", "--trace", "-"});
-  EXPECT_EQ(pipe.code, 2);
+  EXPECT_EQ(pipe.status, 2);
 }
 
 TEST_F(PlanCommand, RequirementsSetTheExitCodeAndWaysAreNamed) {
@@ -182,11 +173,11 @@ TEST_F(PlanCommand, RequirementsSetTheExitCodeAndWaysAreNamed) {
     more.insert(more.begin(), args.begin(), args.end());
     return run(more);
   };
-  EXPECT_EQ(with({"--require", "concurrency>=12"}).code, 0);
+  EXPECT_EQ(with({"--require", "concurrency>=12"}).status, 0);
   const Outcome missed = with({"--require", "concurrency>=12", "--require", "gpus>=2"});
-  EXPECT_EQ(missed.code, 1);
+  EXPECT_EQ(missed.status, 1);
   EXPECT_NE(missed.err.find("required gpus>=2, but gpus is 1.000"), std::string::npos);
-  EXPECT_EQ(with({"--require", "speed>1"}).code, 2);
+  EXPECT_EQ(with({"--require", "speed>1"}).status, 2);
   const Outcome ways = with({"--want-concurrency", "14"});
   EXPECT_NE(ways.out.find("for 14 requests at once, one of"), std::string::npos) << ways.out;
   EXPECT_NE(with({"--csv"}).out.find("model,gpu,gpus"), std::string::npos);
@@ -202,7 +193,8 @@ TEST_F(PlanCommand, GpusAreDividedUnlessSaidOtherwise) {
   EXPECT_EQ(plan({"--gpus", "6"}).at("dp"), 3);
   EXPECT_EQ(plan({"--gpus", "8", "--pp", "2"}).at("tp"), 4);
   EXPECT_EQ(plan({"--gpus", "8", "--tp", "2"}).at("dp"), 4);
-  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--gpus", "3", "--tp", "2"}).code, 2);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--gpus", "3", "--tp", "2"}).status,
+            2);
 }
 
 TEST_F(PlanCommand, AnotherEngineSizesThePoolItsWay) {
@@ -212,7 +204,7 @@ TEST_F(PlanCommand, AnotherEngineSizesThePoolItsWay) {
   EXPECT_EQ(json.at("options").at("engine"), "vllm-old");
   EXPECT_EQ(json.at("capacity").at("blocks"), 9569);
   EXPECT_EQ(json.at("waste").back().at("cause"), "null_block");
-  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--engine", "tgi"}).code, 2);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--engine", "tgi"}).status, 2);
 }
 
 TEST_F(PlanCommand, AWrongCommandLineIsCodeTwo) {
@@ -238,7 +230,7 @@ TEST_F(PlanCommand, AWrongCommandLineIsCodeTwo) {
     std::vector<std::string> args = {"plan", "--model", model};
     args.insert(args.end(), options.begin(), options.end());
     const Outcome outcome = run(args);
-    EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(options);
+    EXPECT_EQ(outcome.status, 2) << ::testing::PrintToString(options);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
@@ -250,7 +242,7 @@ TEST_F(PlanCommand, AWrongCommandLineIsCodeTwo) {
 TEST_F(PlanCommand, ATraceNeedsAPoolThatKeepsPrefixes) {
   const std::string model = file("mistral.json", sim::testing::mistral().dump());
   const Outcome outcome = run({"plan", "--model", model, "--gpu", "h100", "--trace", "any.jsonl"});
-  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.status, 2);
   EXPECT_NE(outcome.err.find("keeps no prefixes"), std::string::npos);
 }
 
@@ -267,17 +259,17 @@ TEST_F(PlanCommand, ABadFileIsCodeThree) {
         args.insert(args.end(), {"--gpu", "h100"});
       }
       const Outcome outcome = run(args);
-      EXPECT_EQ(outcome.code, 3) << command << " " << path;
+      EXPECT_EQ(outcome.status, 3) << command << " " << path;
       EXPECT_NE(outcome.err.find(path), std::string::npos);
       EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     }
   }
-  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--trace", "none.jsonl"}).code, 3);
+  EXPECT_EQ(run({"plan", "--model", llama(), "--gpu", "h100", "--trace", "none.jsonl"}).status, 3);
 }
 
 TEST_F(PlanCommand, AModelMayBeNamedAndTheNamesListed) {
   const Outcome list = run({"plan", "--model", "list"});
-  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_NE(list.out.find("llama-3.1-70b"), std::string::npos);
   EXPECT_NE(list.out.find("327,680"), std::string::npos);
   const Json json = Json::parse(run({"plan", "--model", "list", "--json"}).out);
@@ -285,19 +277,19 @@ TEST_F(PlanCommand, AModelMayBeNamedAndTheNamesListed) {
   EXPECT_GE(json.at("models").size(), 40U);
   const Outcome named = run({"plan", "--model", "Llama-3.1-70B-Instruct", "--gpu", "h100", "--tp",
                              "4", "--max-len", "8192"});
-  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.status, 0) << named.err;
   EXPECT_NE(named.out.find("llama-3.1-70b on"), std::string::npos) << named.out;
   const Outcome wrong = run({"plan", "--model", "llama-3.1-71b", "--gpu", "h100"});
-  EXPECT_EQ(wrong.code, 3);
+  EXPECT_EQ(wrong.status, 3);
   EXPECT_NE(wrong.err.find("the nearest: llama-3.1-70b"), std::string::npos) << wrong.err;
   EXPECT_EQ(std::count(wrong.err.begin(), wrong.err.end(), '\n'), 1) << wrong.err;
-  EXPECT_EQ(run({"footprint", "--model", "qwen3-8b"}).code, 0);
+  EXPECT_EQ(run({"footprint", "--model", "qwen3-8b"}).status, 0);
 }
 
 TEST_F(PlanCommand, FootprintPrintsClassesLayersAndUnits) {
   const Outcome outcome =
       run({"footprint", "--model", llama(), "--num-blocks", "1000", "--kv-dtype", "int8"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* part : {"paged pools (K and V)  1,048,576,000",
                            "quantization scales       "
                            "32,768,000",
@@ -311,11 +303,12 @@ TEST_F(PlanCommand, FootprintPrintsClassesLayersAndUnits) {
 }
 
 TEST_F(PlanCommand, FootprintThatDoesNotFitIsCodeFour) {
-  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0.001"}).code, 4);
-  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0"}).code, 2);
-  EXPECT_EQ(run({"footprint", "--model", llama(), "--num-blocks", "0"}).code, 2);
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0.001"}).status, 4);
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--bytes-gib", "0"}).status, 2);
+  EXPECT_EQ(run({"footprint", "--model", llama(), "--num-blocks", "0"}).status, 2);
   EXPECT_EQ(
-      run({"footprint", "--model", llama(), "--num-blocks", "5", "--mode", "continuous"}).code, 2);
+      run({"footprint", "--model", llama(), "--num-blocks", "5", "--mode", "continuous"}).status,
+      2);
 }
 
 }  // namespace

@@ -7,27 +7,20 @@
 
 #include "configs.h"
 #include "html_walker.h"
-#include "program.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/support/run_command.h"
 
 namespace octavo::tools {
 namespace {
 
 using Args = std::vector<std::string>;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
+using Outcome = testing::CommandResult;
 
 Outcome run(const Args& args) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Context context{.out = out, .err = err, .run = {}};
-  const int code = run_program(args, context);
-  return {code, out.str(), err.str()};
+  return testing::run_command(args);
 }
 
 class ReportCommand : public ::testing::Test {
@@ -58,7 +51,7 @@ class ReportCommand : public ::testing::Test {
     args.push_back("--json");
     args.push_back("--quiet");
     const Outcome outcome = run(args);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
     return file(name, outcome.out);
   }
 
@@ -81,7 +74,7 @@ TEST_F(ReportCommand, ShowsWhatTheOtherCommandsPrint) {
       result("fast.json",
              with({"simulate"}, subject, {"--limit", "60", "--blocks", "2000", "--speedup", "9"}))};
   const Outcome outcome = run(with({"report"}, inputs, {"-o", path("page.html")}));
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out + outcome.err, "");
   std::ifstream stream(path("page.html"));
   const std::string html{std::istreambuf_iterator<char>(stream), {}};
@@ -107,7 +100,7 @@ TEST_F(ReportCommand, ShowsWhatTheOtherCommandsPrint) {
 TEST_F(ReportCommand, EndsWithThreeForABadFile) {
   const auto expect = [](const Args& args, const std::string& message) {
     const Outcome outcome = run(args);
-    EXPECT_EQ(outcome.code, 3);
+    EXPECT_EQ(outcome.status, 3);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.err, "octavo report: " + message + "\n");
   };
@@ -119,13 +112,13 @@ TEST_F(ReportCommand, EndsWithThreeForABadFile) {
                                 ": not a result of octavo plan, mrc, replay or simulate "
                                 "(write one with --json)");
   // Nothing is left of the page.
-  EXPECT_EQ(run({"report", text, "-o", path("page.html")}).code, 3);
+  EXPECT_EQ(run({"report", text, "-o", path("page.html")}).status, 3);
   EXPECT_FALSE(std::filesystem::exists(path("page.html")));
 }
 
 TEST_F(ReportCommand, NeedsAResult) {
   const Outcome outcome = run({"report"});
-  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.status, 2);
   EXPECT_NE(outcome.err.find("RESULT"), std::string::npos) << outcome.err;
 }
 

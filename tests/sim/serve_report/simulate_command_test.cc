@@ -8,20 +8,17 @@
 #include <vector>
 
 #include "configs.h"
-#include "program.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/support/run_command.h"
 
 namespace octavo::tools {
 namespace {
 
 using sim::testing::Json;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
+using Outcome = testing::CommandResult;
 
 using Args = std::vector<std::string>;
 using CsvRow = std::map<std::string, std::string>;
@@ -51,22 +48,16 @@ class SimulateCommand : public ::testing::Test {
     return std::string(OCTAVO_SOURCE_DIR) + "/traces/" + name;
   }
 
-  static Outcome run(Args args) {
-    std::ostringstream out;
-    std::ostringstream err;
-    Context context{.out = out, .err = err, .run = {}};
-    const int code = run_program(args, context);
-    return {code, out.str(), err.str()};
-  }
+  static Outcome run(const std::vector<std::string>& args) { return testing::run_command(args); }
 
   /// A run on an H100 that must work; JSON.
   Json simulate(Args more) {
     Args args = {"simulate", "--model", llama(), "--gpu", "h100", "--json"};
     args.insert(args.end(), more.begin(), more.end());
     const Outcome outcome = run(args);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
-    return outcome.code == 0 ? Json::parse(outcome.out) : Json();
+    return outcome.status == 0 ? Json::parse(outcome.out) : Json();
   }
 
   std::vector<CsvRow> csv(const std::string& name) const {
@@ -145,7 +136,7 @@ TEST_F(SimulateCommand, SaysTheSameInItsTableItsJsonAndItsRows) {
   Args table_args = {"simulate", "--model", llama(), "--gpu", "h100"};
   table_args.insert(table_args.end(), args.begin(), args.end());
   const Outcome table = run(table_args);
-  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(table.status, 0) << table.err;
   for (const char* part : {"1 replica of llama on H100 SXM", "time to first token", "good",
                            "of them cached", "parked blocks", "Note: step times are estimated"}) {
     EXPECT_NE(table.out.find(part), std::string::npos) << part << "\n" << table.out;
@@ -249,15 +240,15 @@ TEST_F(SimulateCommand, TakesStepTimesFromATableOrAFit) {
   Args args = base;
   args.insert(args.end(), {"--cost", steps});
   const Outcome table = run(args);
-  ASSERT_EQ(table.code, 0) << table.err;
+  ASSERT_EQ(table.status, 0) << table.err;
   const Outcome fit = run({"fit", "--steps", steps, "--json"});
-  ASSERT_EQ(fit.code, 0) << fit.err;
+  ASSERT_EQ(fit.status, 0) << fit.err;
   const Json fitted = Json::parse(fit.out);
   EXPECT_GT(fitted.at("fit").at("r2"), 0.9999);
   EXPECT_EQ(fitted.at("coefficients_fs").at("kv_token"), 10'000'000);  // 1,000 us of 100,000
   args.back() = file("cost.json", fit.out);
   const Outcome linear = run(args);
-  ASSERT_EQ(linear.code, 0) << linear.err;
+  ASSERT_EQ(linear.status, 0) << linear.err;
   // The steps were made by a line, so that both give nearly the same times.
   const double by_table = Json::parse(table.out).at("latency_ns").at("end_to_end").at("mean");
   const double by_fit = Json::parse(linear.out).at("latency_ns").at("end_to_end").at("mean");
@@ -268,7 +259,7 @@ TEST_F(SimulateCommand, TakesStepTimesFromATableOrAFit) {
 TEST_F(SimulateCommand, RefusesWhatDoesNotFit) {
   const Outcome outcome =
       run({"simulate", "--trace", trace("chat.jsonl"), "--model", llama(), "--gpu", "l4"});
-  EXPECT_EQ(outcome.code, 4);
+  EXPECT_EQ(outcome.status, 4);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(outcome.err.starts_with("octavo simulate: ")) << outcome.err;
   EXPECT_NE(outcome.err.find("--max-len"), std::string::npos) << outcome.err;
@@ -276,26 +267,26 @@ TEST_F(SimulateCommand, RefusesWhatDoesNotFit) {
 
 TEST_F(SimulateCommand, AsksForWhatItNeeds) {
   const std::string chat = trace("chat.jsonl");
-  EXPECT_EQ(run({"simulate", "--trace", chat}).code, 2);
-  EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama()}).code, 2);
-  EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--blocks", "100"}).code, 2);
-  EXPECT_EQ(
-      run({"simulate", "--trace", chat, "--model", llama(), "--gpu", "h100", "--policy", "x"}).code,
-      2);
+  EXPECT_EQ(run({"simulate", "--trace", chat}).status, 2);
+  EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama()}).status, 2);
+  EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--blocks", "100"}).status, 2);
+  EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--gpu", "h100", "--policy", "x"})
+                .status,
+            2);
   EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--gpu", "h100", "--rate", "1",
                  "--speedup", "2"})
-                .code,
+                .status,
             2);
   EXPECT_EQ(
-      run({"simulate", "--trace", path("none.jsonl"), "--model", llama(), "--gpu", "h100"}).code,
+      run({"simulate", "--trace", path("none.jsonl"), "--model", llama(), "--gpu", "h100"}).status,
       3);
   EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--gpu", "h100", "--cost",
                  file("bad.csv", "prefill_tokens\n1\n")})
-                .code,
+                .status,
             3);
   EXPECT_EQ(run({"simulate", "--trace", chat, "--model", llama(), "--gpu", "h100", "--csv",
                  path("no/folder.csv")})
-                .code,
+                .status,
             2);
 }
 
@@ -312,15 +303,15 @@ TEST_F(SimulateCommand, PredictComparesALogWithItsRecord) {
   };
   const std::string good = file("good.jsonl", row(0, 0, "[1,2]", 32) + row(10, 32, "[1,2,3]", 40));
   const Outcome json = run({"predict", "--trace", good, "--json"});
-  EXPECT_EQ(json.code, 0) << json.err;
+  EXPECT_EQ(json.status, 0) << json.err;
   EXPECT_EQ(Json::parse(json.out).at("rows").at(1).at("predicted"), 32);
   EXPECT_EQ(Json::parse(json.out).at("equal_requests"), 2);
   const Outcome table = run({"predict", "--trace", good});
   EXPECT_NE(table.out.find("2 equal"), std::string::npos) << table.out;
   const Outcome bad = run({"predict", "--trace", file("bad.jsonl", row(0, 16, "[1,2]", 32))});
-  EXPECT_EQ(bad.code, 1) << bad.out;
+  EXPECT_EQ(bad.status, 1) << bad.out;
   EXPECT_NE(bad.out.find("1 unexplained"), std::string::npos) << bad.out;
-  EXPECT_EQ(run({"predict", "--trace", file("not.jsonl", "{}\n")}).code, 3);
+  EXPECT_EQ(run({"predict", "--trace", file("not.jsonl", "{}\n")}).status, 3);
 }
 
 }  // namespace

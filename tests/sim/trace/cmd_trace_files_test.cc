@@ -3,28 +3,18 @@
 #include <filesystem>
 
 #include "decimal.h"
-#include "program.h"
 #include "trace_testing.h"
 #include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.h"
 
 namespace octavo::tools {
 namespace {
 
-struct Result {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
+using Result = testing::CommandResult;
 
 Result run(const std::vector<std::string>& args) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Context context{.out = out, .err = err, .run = {}};
-  Result result;
-  result.status = run_program(args, context);
-  result.out = out.str();
-  result.err = err.str();
-  return result;
+  return testing::run_command(args);
 }
 
 TEST(TraceGen, MakesWhatAServingBenchmarkNeeds) {
