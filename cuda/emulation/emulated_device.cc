@@ -1,0 +1,84 @@
+#include "octavo/cuda/emulated_device.h"
+
+#include <memory>
+#include <new>
+#include <string>
+
+#include "../src/kernel_device.h"
+#include "octavo/error.h"
+
+namespace octavo::cuda {
+inline namespace emulated {
+namespace {
+
+class HostWorkspace final : public Workspace {
+ public:
+  void* at_least(std::int64_t size_bytes) override {
+    if (size_bytes > size_bytes_) {
+      memory_.reset();
+      size_bytes_ = 0;
+      // Of the exact size: a sanitizer then sees every access beyond what was asked for.
+      memory_.reset(static_cast<unsigned char*>(
+          ::operator new(static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment})));
+      size_bytes_ = size_bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+  struct Free {
+    void operator()(unsigned char* memory) const noexcept {
+      ::operator delete(memory, std::align_val_t{kAlignment});
+    }
+  };
+  std::unique_ptr<unsigned char, Free> memory_;
+  std::int64_t size_bytes_ = 0;
+};
+
+class EmulatedDevice final : public KernelDevice {
+ public:
+  explicit EmulatedDevice(const EmulatedDeviceOptions& options)
+      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}) {}
+
+  DeviceKind kind() const noexcept override { return DeviceKind::Host; }
+  std::string_view name() const noexcept override { return "emulated"; }
+  bool host_accessible() const noexcept override { return true; }
+
+  void* allocate(std::int64_t size_bytes) override { return memory_.allocate(size_bytes); }
+  void deallocate(void* data, std::int64_t size_bytes) noexcept override {
+    memory_.deallocate(data, size_bytes);
+  }
+  void copy_from_host(void* dst, const void* src, std::int64_t size_bytes) override {
+    memory_.copy_from_host(dst, src, size_bytes);
+  }
+  void copy_to_host(void* dst, const void* src, std::int64_t size_bytes) const override {
+    memory_.copy_to_host(dst, src, size_bytes);
+  }
+  void copy(void* dst, const void* src, std::int64_t size_bytes) override {
+    memory_.copy(dst, src, size_bytes);
+  }
+  void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) override {
+    memory_.fill(dst, value, size_bytes);
+  }
+
+ protected:
+  Stream stream() const noexcept override { return {}; }
+  Workspace& workspace() noexcept override { return workspace_; }
+
+ private:
+  HostDevice memory_;
+  HostWorkspace workspace_;
+};
+
+}  // namespace
+}  // namespace emulated
+}  // namespace octavo::cuda
+
+namespace octavo {
+
+std::shared_ptr<Device> make_emulated_device(const EmulatedDeviceOptions& options) {
+  return std::make_shared<cuda::EmulatedDevice>(options);
+}
+
+}  // namespace octavo

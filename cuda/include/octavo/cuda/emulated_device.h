@@ -1,0 +1,30 @@
+// The emulated device: the CUDA kernels, from the very same source, run by the host processor on
+// host memory, without a GPU and without the CUDA Toolkit.
+//
+// It is made for tests: every CUDA thread is a fiber, thread blocks and fibers run in an order
+// drawn from a seed, and what CUDA leaves undefined is found or poisoned (cuda/README.md has the
+// list). Results have the bits of the reference device. It is some thousand times slower than a
+// GPU.
+//
+// Threads: everything may be called from several threads; operations take turns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "octavo/device.h"
+
+namespace octavo {
+
+struct EmulatedDeviceOptions {
+  std::uint64_t seed = 0;  ///< Of the order of blocks and fibers; 0: as numbered.
+  int workers = 1;         ///< Host threads that run thread blocks; 0 or less: one for each core.
+  bool fast = false;       ///< Attention on float tensor cores, within a bound instead of exact.
+  bool tuned_only = false;  ///< Refuse attention that only the general kernel takes.
+};
+
+/// Operations raise, besides what a device raises, Internal with a description when a kernel does
+/// what CUDA does not define.
+std::shared_ptr<Device> make_emulated_device(const EmulatedDeviceOptions& options = {});
+
+}  // namespace octavo

@@ -1,0 +1,116 @@
+// platform.cuh for nvcc: names over CUDA itself.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#define OCTAVO_SHARED(Type, name) __shared__ Type name
+#define OCTAVO_SHARED_ARRAY(Type, name, size) __shared__ Type name[size]
+#define OCTAVO_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
+
+namespace octavo::cuda {
+inline namespace gpu {
+
+struct Stream {
+  cudaStream_t handle = nullptr;
+};
+
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;
+};
+
+/// Raises DeviceError naming `call` unless `status` is success.
+void check(cudaError_t status, const char* call);
+
+/// Copies kBytes (4, 8 or 16, both ends aligned to it) to shared memory behind the thread's back;
+/// zeros when `on` is false.
+template <int kBytes>
+__device__ __forceinline__ void async_copy(void* to, const void* from, bool on) {
+  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  const int read_bytes = on ? kBytes : 0;
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from),
+                 "r"(read_bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from),
+                 "n"(kBytes), "r"(read_bytes)
+                 : "memory");
+  }
+}
+
+__device__ __forceinline__ void async_copy_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int kGroupsLeft>
+__device__ __forceinline__ void async_copy_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
+}
+
+__device__ __forceinline__ void mma_s8_s8(int (&c)[4],
+                                          const std::uint32_t (&a)[4],
+                                          std::uint32_t b0,
+                                          std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void mma_u8_s8(int (&c)[4],
+                                          const std::uint32_t (&a)[4],
+                                          std::uint32_t b0,
+                                          std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void mma_bf16(float (&c)[4],
+                                         const std::uint32_t (&a)[4],
+                                         std::uint32_t b0,
+                                         std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void mma_f16(float (&c)[4],
+                                        const std::uint32_t (&a)[4],
+                                        std::uint32_t b0,
+                                        std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/// Raises DeviceError when the launch is refused. More than 48 KiB of dynamic shared memory must
+/// have been allowed for the kernel before (allow_shared_memory), which no captured step can do.
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...),
+            const LaunchShape& shape,
+            Stream stream,
+            Arguments&&... arguments) {
+  kernel<<<shape.grid, shape.block, shape.shared_bytes, stream.handle>>>(
+      static_cast<Parameters>(std::forward<Arguments>(arguments))...);
+  check(cudaGetLastError(), "kernel launch");
+}
+
+}  // namespace gpu
+}  // namespace octavo::cuda

@@ -1,0 +1,65 @@
+// Where the rows of a step lie: sequences, lengths and positions to blocks, rows and bytes, in 64
+// bits throughout (octavo/device_ops.h has the layout).
+#pragma once
+
+#include "octavo/device_ops.h"
+#include "platform.cuh"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+struct RowPlace {
+  std::int64_t block = 0;
+  std::int64_t row = 0;  ///< Within the block.
+};
+
+/// The length of a sequence, this step's tokens included.
+__device__ __forceinline__ std::int32_t kv_length(const KVStepArg& step, std::int64_t sequence) {
+  return step.cumulative_k ? step.cu_seqlens_k[sequence + 1] - step.cu_seqlens_k[sequence]
+                           : step.cu_seqlens_k[sequence];
+}
+
+/// Where position `position` of a sequence lies. Positions, block sizes and capacities fit 31 bits.
+__device__ __forceinline__ RowPlace place_of(const KVStepArg& step,
+                                             std::int64_t sequence,
+                                             std::int32_t position) {
+  const auto size = static_cast<std::uint32_t>(step.block_size);
+  const std::uint32_t cell = static_cast<std::uint32_t>(position) / size;
+  const std::uint32_t row = static_cast<std::uint32_t>(position) - cell * size;
+  const std::int64_t column = step.table_columns == 1 ? 0 : cell;
+  return {step.block_table[sequence * step.table_stride + column], row};
+}
+
+__device__ __forceinline__ std::uint8_t* row_data(const KVRowsArg& rows,
+                                                  std::int64_t head,
+                                                  RowPlace place) {
+  return static_cast<std::uint8_t*>(rows.data) + place.block * rows.block_stride_bytes +
+         head * rows.head_stride_bytes + place.row * rows.row_stride_bytes;
+}
+
+/// The scale of a row; only where the codec has scales.
+__device__ __forceinline__ float* row_scale(const KVRowsArg& rows,
+                                            std::int64_t head,
+                                            RowPlace place) {
+  const bool is_static = rows.scale == KVScale::Static;
+  return rows.scales + head * rows.scale_head_stride +
+         (is_static ? 0 : place.block * rows.scale_block_stride + place.row);
+}
+
+/// The sequence of a token of the step: the i with cu_seqlens_q[i] <= token < cu_seqlens_q[i + 1].
+__device__ __forceinline__ std::int64_t sequence_of(const KVStepArg& step, std::int64_t token) {
+  std::int64_t low = 0;
+  std::int64_t high = step.batch;
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    if (step.cu_seqlens_q[middle] <= token) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda

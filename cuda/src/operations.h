@@ -1,0 +1,49 @@
+// The operations of a device as host functions over kernels: each takes a checked launch argument
+// (octavo/device_ops.h), picks a kernel and queues it on a stream. One file a family of kernels.
+//
+// They return before the work is done and never wait for it. Arrays that an argument names as
+// "host" are read before they return. Nothing here allocates, but attention through its Workspace.
+//
+// Raise Unimplemented, naming the operation and the value, for what no kernel takes, before
+// anything is queued; DeviceError when a launch fails.
+#pragma once
+
+#include <cstdint>
+
+#include "../kernels/platform.cuh"
+#include "octavo/device_ops.h"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+/// Memory on the device for results that one launch leaves for the next. Whoever owns it keeps it
+/// from call to call; work queued on one stream may follow each other in it.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+  /// At least `size_bytes` bytes, aligned to 256, unspecified contents; the same memory at every
+  /// call that asks for no more than an earlier one did. Raises ResourceExhausted.
+  virtual void* at_least(std::int64_t size_bytes) = 0;
+};
+
+struct AttendOptions {
+  /// Float tensor cores and hardware exponentials, within the bound of NUMERICS.md section 9
+  /// instead of to the bit, where there is a kernel for it.
+  bool fast = false;
+  /// Refuse, by name, what none of the kernels made for one shape takes, instead of passing it to
+  /// the general one, which takes every shape and is several times slower.
+  bool tuned_only = false;
+};
+
+void append(const AppendArg& arg, Stream stream);
+void store_cross(const StoreCrossArg& arg, Stream stream);
+void copy_blocks(const CopyBlocksArg& arg, Stream stream);
+void gather_block_table(const GatherBlockTableArg& arg, Stream stream);
+void zero_slots(const ZeroSlotsArg& arg, Stream stream);
+void conv_update(const ConvUpdateArg& arg, Stream stream);
+void gated_delta_update(const GatedDeltaUpdateArg& arg, Stream stream);
+void selective_state_update(const SelectiveStateUpdateArg& arg, Stream stream);
+void attend(const AttendArg& arg, const AttendOptions& options, Workspace& workspace, Stream stream);
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda
