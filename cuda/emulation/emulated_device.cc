@@ -63,6 +63,7 @@ class EmulatedDevice final : public KernelDevice {
   }
 
  protected:
+  int ordinal() const noexcept override { return 0; }
   Stream stream() const noexcept override { return {}; }
   Workspace& workspace() noexcept override { return workspace_; }
 
