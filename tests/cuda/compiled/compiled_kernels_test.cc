@@ -1,0 +1,108 @@
+// What nvcc made of the library's kernels, as the build kept it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "tests/cuda/compiled/allowances.h"
+#include "tests/cuda/compiled/kept_files.h"
+#include "tests/cuda/compiled/loops.h"
+#include "tests/cuda/compiled/ptx_lint.h"
+#include "tests/cuda/compiled/ratchet.h"
+
+namespace octavo::compiled {
+namespace {
+
+const std::filesystem::path kRatchetFile =
+    std::filesystem::path(OCTAVO_SOURCE_DIR) / "cuda" / "compiled_kernels.txt";
+
+const KeptKernels& kept() {
+  static const KeptKernels kernels = read_kept_kernels();
+  return kernels;
+}
+
+bool has_kernel(const PtxModule& module) {
+  return std::any_of(module.functions.begin(), module.functions.end(),
+                     [](const PtxFunction& function) { return function.is_kernel; });
+}
+
+TEST(CompiledKernels, ExactOnesHoldNoFloatArithmeticButThatOfTheContract) {
+  std::size_t instructions = 0;
+  for (const KeptPtx& ptx : kept().ptx) {
+    for (const LintFinding& finding : lint(ptx.module, ptx.source, kAllowances)) {
+      ADD_FAILURE() << ptx.source << " for " << ptx.module.target << ", line " << finding.line
+                    << " of the PTX: " << finding.opcode << " (" << finding.objection << "), in "
+                    << short_name(finding.function);
+    }
+    for (const PtxFunction& function : ptx.module.functions) {
+      instructions += function.instructions.size();
+    }
+  }
+  EXPECT_GT(instructions, 1000u) << "hardly anything was looked at";
+}
+
+TEST(CompiledKernels, NoAllowanceIsIdle) {
+  for (const Allowance& allowance : kAllowances) {
+    OpcodeCounts counts;
+    bool any_kernel = false;
+    for (const KeptPtx& ptx : kept().ptx) {
+      if (ptx.source == allowance.source && has_kernel(ptx.module)) {
+        any_kernel = true;
+        count_opcodes(ptx.module, counts);
+      }
+    }
+    EXPECT_TRUE(!any_kernel || counts.contains(std::string(allowance.opcode)))
+        << allowance.source << " has no " << allowance.opcode << " any more";
+    EXPECT_FALSE(allowance.reason.empty());
+  }
+}
+
+TEST(CompiledKernels, PtxAndMachineCodeAreOfTheSameKernels) {
+  for (const KeptPtx& ptx : kept().ptx) {
+    for (const PtxFunction& function : ptx.module.functions) {
+      const bool found = std::any_of(
+          kept().kernels.begin(), kept().kernels.end(),
+          [&](const CompiledKernel& kernel) { return kernel.mangled == function.name; });
+      EXPECT_TRUE(!function.is_kernel || found) << short_name(function.name);
+    }
+  }
+  EXPECT_FALSE(kept().kernels.empty());
+}
+
+TEST(CompiledKernels, TakeNoMoreThanTheirLinesAllow) {
+  const std::vector<KernelFigures> found = figures_of(kept().kernels);
+  if (std::getenv("OCTAVO_UPDATE_RATCHET") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
+    std::ofstream out(kRatchetFile, std::ios::binary);
+    out << write_ratchet({.compiler = kept().compiler, .kernels = found});
+    ASSERT_TRUE(out.flush()) << kRatchetFile;
+    std::cout << kRatchetFile << " is written: " << found.size() << " kernels\n";
+    return;
+  }
+  std::ifstream in(kRatchetFile, std::ios::binary);
+  ASSERT_TRUE(in) << kRatchetFile;
+  const Ratchet ratchet =
+      read_ratchet(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  if (ratchet.compiler != kept().compiler) {
+    GTEST_SKIP() << kRatchetFile << " is of nvcc " << ratchet.compiler << ", this build of "
+                 << kept().compiler << ": not compared";
+  }
+  const RatchetFindings findings = compare(ratchet.kernels, found);
+  for (const std::string& failure : findings.failures) {
+    ADD_FAILURE() << failure;
+  }
+  for (const std::string& improvement : findings.improvements) {
+    std::cout << improvement << '\n';
+  }
+  if (!findings.failures.empty() || !findings.improvements.empty()) {
+    std::cout << "Where that is meant, run this test with OCTAVO_UPDATE_RATCHET=1: it writes "
+              << kRatchetFile << " anew.\n";
+  }
+}
+
+}  // namespace
+}  // namespace octavo::compiled
