@@ -105,7 +105,9 @@ class Reader {
   // To a ';' (which goes too), or to a '{' that opens a body: one that no '=' stands before.
   std::string read_statement(bool body_may_follow) {
     std::string statement;
-    for (; at_ < text_.size() && text_[at_] != ';'; step()) {
+    bool in_string = false;
+    for (; at_ < text_.size() && (in_string || text_[at_] != ';'); step()) {
+      in_string = in_string != (text_[at_] == '"');
       if (body_may_follow && text_[at_] == '{' && statement.find('=') == std::string::npos) {
         return statement;
       }
