@@ -41,8 +41,8 @@ std::int64_t element_bytes(DType dtype) {
 void fill_row(Random& random, std::int64_t n, float* x) {
   const std::int64_t kind = random.below(10);
   const float most = random.below(2) == 0 ? 127.0f : 7.0f;
-  const float unit = numerics_test::from_bits(static_cast<std::uint32_t>(64 + random.below(128))
-                                              << 23);
+  const float unit =
+      numerics_test::from_bits(static_cast<std::uint32_t>(64 + random.below(128)) << 23);
   for (std::int64_t i = 0; i < n; ++i) {
     const auto halves = static_cast<float>(random.below(static_cast<std::int64_t>(4 * most)));
     switch (kind) {
@@ -171,8 +171,8 @@ void make_step(Random& random, StepShape shape, AppendCase& test) {
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     for (std::int64_t p = lengths[i] - query_len(i); p < lengths[i]; ++p) {
       const std::int64_t column = paged ? p / step.block_size : 0;
-      std::int32_t& cell = table[i * static_cast<std::size_t>(step.table_stride) +
-                                 static_cast<std::size_t>(column)];
+      std::int32_t& cell =
+          table[i * static_cast<std::size_t>(step.table_stride) + static_cast<std::size_t>(column)];
       if (cell == 0x7F7F7F7F) {
         cell = static_cast<std::int32_t>(ids.size());
         ids.push_back(cell);
@@ -232,8 +232,8 @@ LoadedCase::LoadedCase(const AppendCase& test, const std::shared_ptr<Device>& de
       cu_seqlens_q_(device, test.cu_seqlens_q),
       cu_seqlens_k_(device, test.cu_seqlens_k),
       block_table_(device, test.block_table),
-      arg_{test.step,        test.keys.rows,   test.values.rows,
-           test.keys.from,   test.values.from, test.kv_heads} {
+      arg_{test.step,      test.keys.rows,   test.values.rows,
+           test.keys.from, test.values.from, test.kv_heads} {
   arg_.step.cu_seqlens_q = cu_seqlens_q_.at<std::int32_t>();
   arg_.step.cu_seqlens_k = cu_seqlens_k_.at<std::int32_t>();
   arg_.step.block_table = block_table_.at<std::int32_t>();

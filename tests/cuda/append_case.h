@@ -8,6 +8,7 @@
 #include "device_bytes.h"
 #include "octavo/device.h"
 #include "octavo/device_ops.h"
+
 #include "tests/ref_cpu/numerics/samples.h"
 
 namespace octavo::cuda_test {

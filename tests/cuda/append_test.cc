@@ -6,10 +6,11 @@
 #include <memory>
 
 #include "append_case.h"
-#include "cuda/src/row_launch.h"
 #include "device_under_test.h"
 #include "octavo/ref_cpu/cpu_device.h"
 #include <gtest/gtest.h>
+
+#include "cuda/src/row_launch.h"
 
 namespace octavo::cuda_test {
 namespace {
@@ -17,8 +18,7 @@ namespace {
 constexpr std::array kFrom{DType::F32, DType::F16, DType::BF16};
 constexpr std::array kTo{DType::F32,  DType::F16,  DType::BF16, DType::E4M3,
                          DType::E5M2, DType::Int8, DType::Int4};
-constexpr std::array<std::int64_t, 11> kHeadDims{8,   64,  80,  96,  128, 192,
-                                                 256, 264, 512, 576, 1024};
+constexpr std::array<std::int64_t, 11> kHeadDims{8, 64, 80, 96, 128, 192, 256, 264, 512, 576, 1024};
 
 template <typename Array>
 auto any_of(Random& random, const Array& values) {
@@ -50,8 +50,9 @@ TEST(CudaAppend, EveryFormatAndScaleAndHeadDimGivesTheReferencesBytes) {
       for (const DType to : kTo) {
         for (const KVScale scale : {KVScale::PerTokenHead, KVScale::Static}) {
           const RowKind keys{from, to, scale, head_dim};
-          const AppendCase test = random_case(random, keys, random_kind(random),
-                                              head_dim < 512 ? StepShape::Mixed : StepShape::Decode);
+          const AppendCase test =
+              random_case(random, keys, random_kind(random),
+                          head_dim < 512 ? StepShape::Mixed : StepShape::Decode);
           EXPECT_TRUE(appended(test, any_of(random, devices)) == appended(test, reference))
               << to_string(from) << " to " << to_string(to) << ", " << head_dim;
         }

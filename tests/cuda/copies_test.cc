@@ -6,14 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "cuda/src/row_launch.h"
 #include "device_bytes.h"
 #include "device_under_test.h"
 #include "octavo/block_manager.h"
 #include "octavo/device_ops.h"
 #include "octavo/ref_cpu/cpu_device.h"
-#include "tests/ref_cpu/numerics/samples.h"
 #include <gtest/gtest.h>
+
+#include "cuda/src/row_launch.h"
+#include "tests/ref_cpu/numerics/samples.h"
 
 namespace octavo::cuda_test {
 namespace {
@@ -192,9 +193,13 @@ TEST(CudaGatherBlockTable, TakesTheSlotsRows) {
       const DeviceBytes from(device, table);
       const DeviceBytes ids(device, slots);
       const DeviceBytes to(device, Bytes(static_cast<std::size_t>(4 * 6 * (columns + 2) + 32), 9));
-      const GatherBlockTableArg arg{from.at<std::int32_t>(offset), ids.at<std::int32_t>(),
-                                    to.at<std::int32_t>(16 - offset), columns + gap, columns + 1,
-                                    columns, batch};
+      const GatherBlockTableArg arg{from.at<std::int32_t>(offset),
+                                    ids.at<std::int32_t>(),
+                                    to.at<std::int32_t>(16 - offset),
+                                    columns + gap,
+                                    columns + 1,
+                                    columns,
+                                    batch};
       if (most_blocks > 0) {
         cuda::gather_block_table_on(arg, {}, most_blocks);
       } else {
@@ -218,8 +223,7 @@ TEST(CudaZeroSlots, ClearsTheNamedSlotsAndNoOther) {
       image.array.slot_bytes = random.below(12) == 0 ? 20000 : random.below(300);
       image.array.slot_stride_bytes = image.array.slot_bytes + random.below(3) * 8;
       image.offset = random.below(2) * random.below(16);
-      image.bytes =
-          random_bytes(random, image.offset + 90 * image.array.slot_stride_bytes + 1);
+      image.bytes = random_bytes(random, image.offset + 90 * image.array.slot_stride_bytes + 1);
       images.push_back(image);
     }
     std::vector<std::int32_t> slots;
