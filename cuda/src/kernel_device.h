@@ -27,6 +27,8 @@ class KernelDevice : public Device {
  protected:
   explicit KernelDevice(const AttendOptions& options) : options_(options) {}
 
+  /// Of the GPU, as CUDA numbers them.
+  virtual int ordinal() const noexcept = 0;
   /// The caller's stream.
   virtual Stream stream() const noexcept = 0;
   virtual Workspace& workspace() noexcept = 0;

@@ -1,5 +1,7 @@
 #include "layer_step.h"
 
+#include <algorithm>
+
 #include "octavo/kv_ops.h"
 #include "octavo/kv_row_info.h"
 
@@ -25,11 +27,25 @@ class Layers {
     }
     args.key_cache = storage.keys;
     args.value_cache = storage.values;
+    const bool is_cross = storage.kind == KVLayerKind::CrossAttentionKV;
     args.step = {.cu_seqlens_q = indices.cu_seqlens_q,
                  .cu_seqlens_k = indices.cu_seqlens_k,
                  .kvcache_start = indices.kvcache_start,
-                 .slot_ids = indices.slot_ids};
-    return group_query_attention_varlen(args).to_vector<float>();
+                 .slot_ids = indices.slot_ids,
+                 .max_query_len = longest_query(),
+                 .max_kv_len = is_cross ? storage.keys.size(2) : longest_history()};
+    // Narrow outputs hide what the sums behind them show.
+    const std::int64_t tokens = args.query.size(0);
+    const std::int64_t q_heads = heads * kQueryGroup;
+    const std::int64_t chunks = (args.step.max_kv_len + kAttentionChunk - 1) / kAttentionChunk;
+    args.max_sum = Tensor::zeros(DType::F32, {tokens, q_heads, 2}, device_);
+    args.partial_max_sum = Tensor::zeros(DType::F32, {tokens, q_heads, chunks, 2}, device_);
+    args.partial_out = Tensor::zeros(DType::F32, {tokens, q_heads, chunks, dim}, device_);
+    LayerOutput out = group_query_attention_varlen(args).to_vector<float>();
+    join(out, args.max_sum);
+    join(out, args.partial_max_sum);
+    join(out, args.partial_out);
+    return out;
   }
 
   void convolve(int layer, const LayerStorage& storage, int part, LayerOutput& out) const {
@@ -65,6 +81,22 @@ class Layers {
   }
 
  private:
+  std::int64_t longest_query() const {
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < batch_.slots.size(); ++i) {
+      longest = std::max<std::int64_t>(longest, batch_.count(i));
+    }
+    return longest;
+  }
+
+  std::int64_t longest_history() const {
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < batch_.slots.size(); ++i) {
+      longest = std::max<std::int64_t>(longest, std::int64_t{batch_.past[i]} + batch_.count(i));
+    }
+    return longest;
+  }
+
   Tensor input(
       Role role, int layer, std::int64_t heads, std::int64_t elements, int part = 0) const {
     return draw_operand(batch_.chains, {role, layer, part}, heads, elements, device_);

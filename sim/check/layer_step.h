@@ -40,6 +40,8 @@ struct StepBatch {
 };
 
 /// The numbers of one layer's outputs, token by token; a state layer's parts one after another.
+/// Behind the outputs of an attention layer: (M, L) of every row, and the partial results of every
+/// chunk, in binary32.
 using LayerOutput = std::vector<float>;
 
 /// Appends and attends, convolves, recurs. `indices` are those of the step, `cross` gives those of

@@ -159,7 +159,7 @@ TEST(CudaCopyBlocks, LongRunsAreCopiedInSlicesAndInTurns) {
   Random random(4);
   for (const std::int64_t offset : {0, 4, 1}) {
     Copies test;
-    test.copies = {{0, 1, 7}, {2, 3, 6}};
+    test.copies = {{0, 1, 7}, {2, 3, 2}};
     test.images.push_back({{.members = 2,
                             .heads = 3,
                             .row_bytes = 3000,

@@ -12,6 +12,7 @@ add_custom_target(octavo_version_source
     -D VERSION=${PROJECT_VERSION}
     -D "COMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
     -D BUILD_TYPE=$<CONFIG>
+    -D CUDA=$<IF:$<BOOL:${OCTAVO_HAS_CUDA}>,true,false>
     -P ${CMAKE_CURRENT_LIST_DIR}/WriteVersion.cmake
   BYPRODUCTS ${version_source}
   COMMENT "Reading the commit" VERBATIM)

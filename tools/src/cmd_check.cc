@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "command.h"
+#if defined(OCTAVO_HAS_CUDA)
+#include "octavo/cuda/cuda_device.h"
+#endif
+#include "octavo/cuda/emulated_device.h"
 #include "octavo/ref_cpu/cpu_device.h"
 #include "octavo/sim/check/check_campaign.h"
 #include "octavo/sim/input_error.h"
@@ -58,16 +62,32 @@ std::uint64_t parse_seed(const std::string& text) {
   return static_cast<std::uint64_t>(parse_integer("--seed", text, 0, kInt64Max));
 }
 
-std::vector<sim::CheckDevice> parse_devices(const std::string& text) {
+std::shared_ptr<Device> make_gpu() {
+#if defined(OCTAVO_HAS_CUDA)
+  if (cuda_device_count() == 0) {
+    throw UsageError("--device: cuda: no GPU that this process may use");
+  }
+  return make_cuda_device();
+#else
+  throw UsageError("--device: cuda is not built here; this build has ref and emulated");
+#endif
+}
+
+std::vector<sim::CheckDevice> parse_devices(const std::string& text, std::uint64_t seed) {
   std::vector<sim::CheckDevice> devices;
   for (const std::string& name : words_of(text)) {
-    if (name == "emulated" || name == "cuda") {
-      throw UsageError("--device: " + name + " is not built here; this build has ref");
-    }
-    if (name != "ref") {
+    if (name == "ref") {
+      devices.push_back({.name = name, .make = [] { return make_cpu_device(1); }});
+    } else if (name == "emulated") {
+      // Thread blocks and their threads in an order of the seed's.
+      devices.push_back(
+          {.name = name, .make = [seed] { return make_emulated_device({.seed = seed}); }});
+    } else if (name == "cuda") {
+      make_gpu();  // Refused now rather than in the middle of a run.
+      devices.push_back({.name = name, .make = make_gpu});
+    } else {
       throw UsageError("--device: '" + name + "' is none; expected ref, emulated or cuda");
     }
-    devices.push_back({.name = name, .make = [] { return make_cpu_device(1); }});
   }
   return devices;
 }
@@ -283,9 +303,9 @@ int check_campaign(Options& options, const Context& context) {
 }
 
 int run(Options& options, const Context& context) {
-  options.check.devices = parse_devices(options.devices);
   options.check.faults = sim::parse_check_faults(options.faults);
   options.check.seed = parse_seed(options.seed);
+  options.check.devices = parse_devices(options.devices, options.check.seed);
   for (const std::string& row :
        options.rows.empty() ? std::vector<std::string>{} : words_of(options.rows)) {
     options.check.rows.push_back(sim::parse_check_row(row));
@@ -342,7 +362,7 @@ void register_check(CLI::App& app, Context& context) {
   command->add_option("--trace-block", options->trace_block, "Prompt tokens an id stands for")
       ->check(integer_range(1, kInt32Max))
       ->type_name("TOKENS");
-  command->add_option("--device", options->devices, "ref; several run in lock step")
+  command->add_option("--device", options->devices, "ref, emulated, cuda; several run in lock step")
       ->capture_default_str()
       ->type_name("NAME[,NAME]");
   command->add_option("--faults", options->faults, "all, none, or KIND[=WEIGHT],...")

@@ -11,6 +11,7 @@ struct Version {
   bool dirty;              ///< Tracked files differ from the commit.
   const char* compiler;    ///< "GNU 12.2.0"
   const char* build_type;  ///< "Release"
+  bool cuda;               ///< Whether kernels for GPUs are built in.
 };
 
 const Version& version() noexcept;

@@ -28,7 +28,9 @@ std::string version_json(const Version& version) {
   json += version.compiler;
   json += R"(","build_type":")";
   json += version.build_type;
-  json += R"(","cuda":false})";
+  json += R"(","cuda":)";
+  json += version.cuda ? "true" : "false";
+  json += '}';
   return json;
 }
 

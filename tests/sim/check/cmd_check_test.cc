@@ -45,15 +45,29 @@ TEST(CheckCommand, TheTracesOfThisFolderHold) {
   }
 }
 
-TEST(CheckCommand, DevicesThatAreNotBuiltAreRefusedInOneSentence) {
-  for (const char* device : {"emulated", "ref,emulated", "cuda"}) {
-    const Result result = run({"--trace", trace("chat"), "--device", device});
-    EXPECT_EQ(result.status, kExitUsage) << device;
-    EXPECT_NE(result.err.find("is not built here; this build has ref"), std::string::npos)
-        << result.err;
-    EXPECT_EQ(result.out, "");
+TEST(CheckCommand, TheEmulatedKernelsGiveTheBitsOfTheReference) {
+  for (const std::string name : {"chat", "agent"}) {
+    const Result result = run({"--trace", trace(name.c_str()), "--device", "ref,emulated", "--limit",
+                               "8", "--max-prompt", "40", "--faults", "all", "--json"});
+    EXPECT_EQ(result.status, kExitOk) << result.err;
+    const nlohmann::json json = nlohmann::json::parse(result.out);
+    EXPECT_EQ(json.at("devices"), (nlohmann::json{"ref", "emulated"}));
+    EXPECT_GT(json.at("compared_words").get<std::int64_t>(), 10'000);
+    EXPECT_EQ(json.at("differing_words"), 0);
+    EXPECT_EQ(json.at("violations"), 0);
   }
-  EXPECT_EQ(run({"--trace", trace("chat"), "--device", "tpu"}).status, kExitUsage);
+}
+
+TEST(CheckCommand, DevicesThatAreNotThereAreRefusedInOneSentence) {
+  const Result gpu = run({"--trace", trace("chat"), "--device", "cuda"});
+  if (gpu.status != kExitOk) {  // There is none here.
+    EXPECT_EQ(gpu.status, kExitUsage);
+    EXPECT_NE(gpu.err.find("--device: cuda"), std::string::npos) << gpu.err;
+    EXPECT_EQ(gpu.out, "");
+  }
+  const Result none = run({"--trace", trace("chat"), "--device", "tpu"});
+  EXPECT_EQ(none.status, kExitUsage);
+  EXPECT_NE(none.err.find("expected ref, emulated or cuda"), std::string::npos) << none.err;
 }
 
 TEST(CheckCommand, WrongCommandLinesAreRefused) {

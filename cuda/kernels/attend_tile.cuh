@@ -1,0 +1,208 @@
+// What a thread block of an attention kernel works on: its item of the plan, which positions each
+// of its rows sees, and where results go. See src/attend_plan.h for the words.
+//
+// Everything here is the same for all threads of a block but the arguments they pass.
+#pragma once
+
+#include "../src/attend_plan.h"
+#include "convert.cuh"
+#include "rows.cuh"
+
+// Loops whose index selects a register must disappear; the host compiler knows no such pragma.
+#if defined(__CUDACC__)
+#define OCTAVO_UNROLL _Pragma("unroll")
+#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
+#else
+#define OCTAVO_UNROLL
+#define OCTAVO_NO_UNROLL
+#endif
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+/// An array that is meant to live in registers.
+template <typename T, int kSize>
+using Registers = T[static_cast<std::size_t>(kSize)];
+
+/// Positions [begin, end); empty when begin >= end.
+struct PositionRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  __device__ __forceinline__ bool empty() const { return begin >= end; }
+};
+
+/// Rows first_row .. + num_rows - 1 of a sequence. num_rows <= 0: there are none.
+struct AttendTile {
+  std::int64_t number = 0;  ///< In the slice.
+  std::int64_t sequence = 0;
+  std::int32_t first_row = 0;
+  std::int32_t num_rows = 0;
+  std::int32_t first_token = 0;     ///< Of the sequence, in the step.
+  std::int32_t first_position = 0;  ///< Of the sequence's first query.
+  std::int32_t kv_len = 0;
+};
+
+/// A tile, a KV head and a chunk. tile.num_rows <= 0: nothing to do.
+struct AttendItem {
+  AttendTile tile = {};
+  std::int64_t kv_head = 0;
+  std::int32_t chunk = 0;        ///< Absolute: positions from chunk * kChunkPositions on.
+  std::int32_t first_chunk = 0;  ///< The first that the tile sees.
+};
+
+/// The first tile of a sequence under compact numbering.
+__device__ __forceinline__ std::int64_t compact_tile(const AttendPlan& plan,
+                                                     std::int64_t sequence) {
+  return std::int64_t{plan.arg.step.cu_seqlens_q[sequence]} * plan.group / plan.rows + sequence;
+}
+
+__device__ __forceinline__ AttendTile find_tile(const AttendPlan& plan, std::int64_t number) {
+  const KVStepArg& step = plan.arg.step;
+  const std::int64_t at = plan.first_tile + number;
+  std::int64_t sequence = 0;
+  std::int64_t within = 0;
+  if (plan.tiles_per_sequence > 0) {
+    sequence = at / plan.tiles_per_sequence;
+    within = at - sequence * plan.tiles_per_sequence;
+  } else {
+    std::int64_t high = step.batch;
+    while (high - sequence > 1) {
+      const std::int64_t middle = (sequence + high) / 2;
+      if (compact_tile(plan, middle) <= at) {
+        sequence = middle;
+      } else {
+        high = middle;
+      }
+    }
+    within = at - compact_tile(plan, sequence);
+  }
+  const std::int32_t first_token = step.cu_seqlens_q[sequence];
+  const std::int32_t tokens = step.cu_seqlens_q[sequence + 1] - first_token;
+  const std::int32_t kv_len = kv_length(step, sequence);
+  const std::int64_t first_row = within * plan.rows;
+  const std::int64_t rows_left = std::int64_t{tokens} * plan.group - first_row;
+  return {.number = number,
+          .sequence = sequence,
+          .first_row = static_cast<std::int32_t>(first_row),
+          .num_rows = static_cast<std::int32_t>(rows_left < plan.rows ? rows_left : plan.rows),
+          .first_token = first_token,
+          .first_position = kv_len - tokens,
+          .kv_len = kv_len};
+}
+
+/// The query token of a row, among the step's.
+__device__ __forceinline__ std::int64_t token_of(const AttendPlan& plan,
+                                                 const AttendTile& tile,
+                                                 int row) {
+  return tile.first_token + (tile.first_row + row) / plan.group;
+}
+
+/// The query head of a row.
+__device__ __forceinline__ std::int64_t head_of(const AttendPlan& plan,
+                                                const AttendTile& tile,
+                                                std::int64_t kv_head,
+                                                int row) {
+  return kv_head * plan.group + (tile.first_row + row) % plan.group;
+}
+
+/// The positions that a row sees. Both ends grow with the row.
+__device__ __forceinline__ PositionRange seen_by(const AttendPlan& plan,
+                                                 const AttendTile& tile,
+                                                 int row) {
+  const AttendArg& arg = plan.arg;
+  const std::int32_t own = tile.first_position + (tile.first_row + row) / plan.group + 1;
+  const std::int32_t end = arg.causal ? own : tile.kv_len;
+  const std::int64_t begin = arg.window > 0 ? end - arg.window : 0;
+  return {begin > 0 ? static_cast<std::int32_t>(begin) : 0, end};
+}
+
+/// The part of `seen` in a chunk, relative to its first position: within [0, kChunkPositions].
+__device__ __forceinline__ PositionRange part_of_chunk(PositionRange seen, std::int32_t chunk) {
+  const std::int64_t base = std::int64_t{chunk} * kChunkPositions;
+  const std::int64_t begin = seen.begin - base;
+  const std::int64_t end = seen.end - base;
+  return {static_cast<std::int32_t>(begin < 0                 ? 0
+                                    : begin < kChunkPositions ? begin
+                                                              : kChunkPositions),
+          static_cast<std::int32_t>(end < 0                 ? 0
+                                    : end < kChunkPositions ? end
+                                                            : kChunkPositions)};
+}
+
+/// The item of this block. Tiles vary fastest: blocks that run together share chunks in the L2
+/// cache when their tiles are of one sequence.
+__device__ __forceinline__ AttendItem find_item(const AttendPlan& plan) {
+  const auto num_tiles = static_cast<std::uint32_t>(plan.num_tiles);
+  const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
+  const std::uint32_t rest = blockIdx.x / num_tiles;
+  AttendItem item;
+  item.tile = find_tile(plan, blockIdx.x - rest * num_tiles);
+  item.kv_head = rest % kv_heads;
+  if (item.tile.num_rows > 0) {
+    const PositionRange first = seen_by(plan, item.tile, 0);
+    const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
+    item.first_chunk = first.begin / kChunkPositions;
+    item.chunk = item.first_chunk + static_cast<std::int32_t>(rest / kv_heads);
+    if (last.end <= first.begin || item.chunk > (last.end - 1) / kChunkPositions) {
+      item.tile.num_rows = 0;
+    }
+  }
+  return item;
+}
+
+/// The row of this block when every row of the slice has one: the row of item.tile, which may be
+/// beyond its last. The item's chunk is not set.
+__device__ __forceinline__ int find_row(const AttendPlan& plan, AttendItem& item) {
+  const auto rows = static_cast<std::uint32_t>(plan.rows);
+  const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
+  const std::uint32_t rest = blockIdx.x / rows;
+  item.kv_head = rest % kv_heads;
+  item.tile = find_tile(plan, rest / kv_heads);
+  if (item.tile.num_rows > 0) {
+    item.first_chunk = seen_by(plan, item.tile, 0).begin / kChunkPositions;
+  }
+  return static_cast<int>(blockIdx.x - rest * rows);
+}
+
+/// What the rows of the item's tile see of its chunk together; without gaps, and never empty.
+__device__ __forceinline__ PositionRange seen_by_tile(const AttendPlan& plan,
+                                                      const AttendItem& item) {
+  const PositionRange first = seen_by(plan, item.tile, 0);
+  const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
+  return part_of_chunk({first.begin, last.end}, item.chunk);
+}
+
+/// Where the partial results of a row and an absolute chunk go. Chunks lie one apart. Only slots of
+/// chunks that the row sees are ever read.
+__device__ __forceinline__ std::int64_t slot_of(const AttendPlan& plan,
+                                                const AttendItem& item,
+                                                int row) {
+  const AttendTile& tile = item.tile;
+  if (plan.in_partials) {
+    const std::int64_t token = token_of(plan, tile, row);
+    const std::int64_t head = head_of(plan, tile, item.kv_head, row);
+    return (token * plan.arg.q_heads + head) * plan.arg.max_chunks + item.chunk;
+  }
+  const std::int64_t at = (tile.number * plan.arg.kv_heads + item.kv_head) * plan.rows + row;
+  return at * plan.chunks + (item.chunk - item.first_chunk);
+}
+
+__device__ __forceinline__ void store_max_sum(const AttendPlan& plan,
+                                              std::int64_t slot,
+                                              float m,
+                                              float l) {
+  reinterpret_cast<float2*>(plan.max_sums)[slot] = make_float2(m, one_nan(l));
+}
+
+/// Elements d .. d + 3 of o.
+__device__ __forceinline__ void store_out(const AttendPlan& plan,
+                                          std::int64_t slot,
+                                          int d,
+                                          float4 o) {
+  float* const to = plan.outs + slot * plan.arg.values.head_dim + d;
+  *reinterpret_cast<float4*>(to) =
+      make_float4(one_nan(o.x), one_nan(o.y), one_nan(o.z), one_nan(o.w));
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda

@@ -1,0 +1,212 @@
+#include "octavo/cuda/cuda_device.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "current_device.h"
+#include "kernel_device.h"
+#include "octavo/error.h"
+#include "staging_ring.h"
+
+namespace octavo::cuda {
+inline namespace gpu {
+namespace {
+
+thread_local void* current_stream = nullptr;
+
+bool is_capturing(Stream stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream.handle, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+/// What a replay would repeat with other contents, or not at all, must not be captured.
+void refuse_capture(Stream stream, const char* call) {
+  if (is_capturing(stream)) {
+    throw Error(ErrorCode::FailedPrecondition,
+                std::string(call) + ": the stream is being captured in a graph; only a step's "
+                                    "operations may be, with the workspace already large enough");
+  }
+}
+
+class GpuWorkspace final : public Workspace {
+ public:
+  ~GpuWorkspace() override { static_cast<void>(cudaFree(memory_)); }
+
+  void* at_least(std::int64_t size_bytes) override {
+    if (size_bytes > size_bytes_) {
+      refuse_capture(stream_, "attend: growing the workspace");
+      if (memory_ != nullptr) {
+        // In order of the stream that used it last, which is the caller's.
+        check(cudaFreeAsync(memory_, stream_.handle), "cudaFreeAsync");
+        memory_ = nullptr;
+        size_bytes_ = 0;
+      }
+      check(cudaMallocAsync(&memory_, static_cast<std::size_t>(size_bytes), stream_.handle),
+            "cudaMallocAsync of the attention workspace");
+      size_bytes_ = size_bytes;
+    }
+    return memory_;
+  }
+
+  /// Where the next growth happens.
+  void on(Stream stream) noexcept { stream_ = stream; }
+
+ private:
+  void* memory_ = nullptr;
+  std::int64_t size_bytes_ = 0;
+  Stream stream_;
+};
+
+class CudaDevice final : public KernelDevice {
+ public:
+  explicit CudaDevice(const CudaDeviceOptions& options)
+      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}),
+        ordinal_(options.ordinal),
+        name_("cuda:" + std::to_string(options.ordinal)) {
+    const CurrentDevice gpu(ordinal_);
+    staging_.emplace(options.staging_bytes);
+    if (options.workspace_bytes > 0) {
+      workspace_.at_least(options.workspace_bytes);
+    }
+    // Freed memory stays with the process: the next allocation of its size is a list operation.
+    cudaMemPool_t pool = nullptr;
+    check(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "cudaDeviceGetDefaultMemPool");
+    std::uint64_t kept_bytes = ~std::uint64_t{0};
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes),
+          "cudaMemPoolSetAttribute");
+  }
+
+  DeviceKind kind() const noexcept override { return DeviceKind::Cuda; }
+  std::string_view name() const noexcept override { return name_; }
+  bool host_accessible() const noexcept override { return false; }
+
+  void* allocate(std::int64_t size_bytes) override {
+    if (size_bytes < 0) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "allocate: size_bytes " + std::to_string(size_bytes) + " is negative");
+    }
+    if (size_bytes == 0) {
+      return nullptr;
+    }
+    const CurrentDevice gpu(ordinal_);
+    refuse_capture(stream(), "allocate");
+    void* data = nullptr;
+    check(cudaMallocAsync(&data, static_cast<std::size_t>(size_bytes), stream().handle),
+          "cudaMallocAsync");
+    check(cudaMemsetAsync(data, 0, static_cast<std::size_t>(size_bytes), stream().handle),
+          "cudaMemsetAsync");
+    return data;
+  }
+
+  void deallocate(void* data, std::int64_t /*size_bytes*/) noexcept override {
+    if (data != nullptr) {
+      // Nobody could do anything about a failure: the GPU is gone, and its memory with it. The
+      // pool of an allocation is found by its address, whichever GPU is current.
+      static_cast<void>(cudaFreeAsync(data, stream().handle));
+    }
+  }
+
+  void copy_from_host(void* dst, const void* src, std::int64_t size_bytes) override {
+    const CurrentDevice gpu(ordinal_);
+    refuse_capture(stream(), "copy_from_host");
+    const std::lock_guard lock(staging_mutex_);
+    staging_->upload(dst, src, size_bytes, stream());
+  }
+
+  void copy_to_host(void* dst, const void* src, std::int64_t size_bytes) const override {
+    const CurrentDevice gpu(ordinal_);
+    refuse_capture(stream(), "copy_to_host");
+    check(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(size_bytes), cudaMemcpyDeviceToHost,
+                          stream().handle),
+          "cudaMemcpyAsync to the host");
+    check(cudaStreamSynchronize(stream().handle), "cudaStreamSynchronize");
+  }
+
+  void copy(void* dst, const void* src, std::int64_t size_bytes) override {
+    const CurrentDevice gpu(ordinal_);
+    check(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(size_bytes), cudaMemcpyDeviceToDevice,
+                          stream().handle),
+          "cudaMemcpyAsync within the device");
+  }
+
+  void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) override {
+    const CurrentDevice gpu(ordinal_);
+    check(cudaMemsetAsync(dst, value, static_cast<std::size_t>(size_bytes), stream().handle),
+          "cudaMemsetAsync");
+  }
+
+ protected:
+  int ordinal() const noexcept override { return ordinal_; }
+  Stream stream() const noexcept override { return {static_cast<cudaStream_t>(current_stream)}; }
+
+  Workspace& workspace() noexcept override {
+    workspace_.on(stream());
+    return workspace_;
+  }
+
+ private:
+  int ordinal_;
+  std::string name_;
+  std::mutex staging_mutex_;
+  std::optional<StagingRing> staging_;
+  GpuWorkspace workspace_;
+};
+
+void check_options(const CudaDeviceOptions& options) {
+  const int count = cuda_device_count();
+  if (options.ordinal < 0 || options.ordinal >= count) {
+    throw Error(ErrorCode::InvalidArgument, "make_cuda_device: ordinal " +
+                                                std::to_string(options.ordinal) +
+                                                " is outside [0, " + std::to_string(count) + ")");
+  }
+  constexpr std::int64_t kStagingMin = 4096;
+  if (options.staging_bytes < kStagingMin || options.workspace_bytes < 0) {
+    throw Error(ErrorCode::InvalidArgument,
+                "make_cuda_device: staging_bytes " + std::to_string(options.staging_bytes) +
+                    " and workspace_bytes " + std::to_string(options.workspace_bytes) +
+                    "; expected at least 4096 and at least 0");
+  }
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, options.ordinal),
+        "cudaDeviceGetAttribute");
+  constexpr int kMajorMin = 8;  // cp.async and mma.sync of the kernels.
+  if (major < kMajorMin) {
+    throw Error(ErrorCode::Unimplemented, "make_cuda_device: GPU " +
+                                              std::to_string(options.ordinal) +
+                                              " has compute capability " + std::to_string(major) +
+                                              ".x; the kernels need 8.0");
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace octavo::cuda
+
+namespace octavo {
+
+int cuda_device_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return count;
+}
+
+std::shared_ptr<Device> make_cuda_device(const CudaDeviceOptions& options) {
+  cuda::check_options(options);
+  return std::make_shared<cuda::CudaDevice>(options);
+}
+
+CudaStreamGuard::CudaStreamGuard(void* stream) noexcept : previous_(cuda::current_stream) {
+  cuda::current_stream = stream;
+}
+
+CudaStreamGuard::~CudaStreamGuard() {
+  cuda::current_stream = previous_;
+}
+
+}  // namespace octavo
