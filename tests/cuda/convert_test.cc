@@ -47,7 +47,7 @@ const std::vector<float>& samples() {
   return floats;
 }
 
-const cuda::LaunchShape kShape{dim3(4), dim3(kThreads)};
+const cuda::LaunchShape kShape{{4}, {kThreads}};
 
 template <auto kOne, auto kPair, typename Reference>
 void expect_narrows(Reference reference, int bits) {

@@ -54,8 +54,7 @@ void expect_equal(Reference reference) {
   const std::vector<float>& floats = samples();
   const auto n = static_cast<std::uint32_t>(floats.size());
   std::vector<float> results(n);
-  cuda::launch(apply_kernel<kFunction>, {dim3(4), dim3(kThreads)}, {}, floats.data(),
-               results.data(), n);
+  cuda::launch(apply_kernel<kFunction>, {{4}, {kThreads}}, {}, floats.data(), results.data(), n);
   for (std::uint32_t i = 0; i < n; ++i) {
     ASSERT_TRUE(same(results[i], reference(floats[i]))) << floats[i];
   }
