@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel_test.h"
+#include <gmock/gmock-matchers.h>
 
 namespace octavo::cuda {
 inline namespace emulated {
@@ -74,6 +75,96 @@ TEST(Launch, ASeedDrawsAnotherOrderForEachLaunchTheSameInEveryRun) {
       EXPECT_TRUE(orders.insert(order_of(kernel, shape, other)).second);
     }
   }
+}
+
+__global__ void hash_blocks(std::uint64_t* out, int rounds) {
+  std::uint64_t value = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 0; i < rounds; ++i) {
+    value = value * 6364136223846793005u + __shfl_xor_sync(0xFFFFFFFFu, value, 1 << i % 5);
+    __syncthreads();
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+TEST(Launch, WorkersGiveTheSameResults) {
+  std::vector<std::uint64_t> expected(37 * 64);
+  launch(hash_blocks, {37, 64}, {}, expected.data(), 20);
+  for (const std::uint64_t seed : {0u, 9u}) {
+    for (const int workers : {2, 5, 0}) {
+      SeededStream stream({.seed = seed, .workers = workers});
+      std::vector<std::uint64_t> out(expected.size());
+      launch(hash_blocks, {37, 64}, stream, out.data(), 20);
+      EXPECT_EQ(out, expected) << seed << ' ' << workers;
+    }
+  }
+}
+
+struct Large {
+  int values[500];
+};
+
+__global__ void change_arguments(int* out, Large large, int step) {
+  large.values[7] += step;
+  step = large.values[7];
+  atomicAdd(out, step);
+}
+
+TEST(Launch, GivesEachThreadItsOwnArguments) {
+  Large large{};
+  large.values[7] = 5;
+  int out = 0;
+  launch(change_arguments, {2, 10}, {}, &out, large, 1);
+  EXPECT_EQ(out, 20 * 6);
+  EXPECT_EQ(large.values[7], 5);
+}
+
+__global__ void nothing() {}
+
+ErrorCode refusal(const LaunchShape& shape) {
+  try {
+    launch(nothing, shape, {});
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::Unimplemented;  // Not refused.
+}
+
+TEST(Launch, RefusesWhatAGpuRefuses) {
+  for (const dim3& block :
+       {dim3(0), dim3(1025), dim3(33, 32), dim3(1, 1, 65), dim3(1, 0, 1), dim3(65536, 65536)}) {
+    EXPECT_EQ(refusal({1, block}), ErrorCode::DeviceError) << block.x << ' ' << block.y;
+  }
+  for (const dim3& grid :
+       {dim3(0), dim3(1, 0), dim3(1, 1, 0), dim3(1, 65536), dim3(1, 1, 65536), dim3(0x80000000u)}) {
+    EXPECT_EQ(refusal({grid, 1}), ErrorCode::DeviceError) << grid.x << ' ' << grid.y;
+  }
+  EXPECT_EQ(refusal({1, 1, 227 * 1024 + 1}), ErrorCode::DeviceError);
+  for (const LaunchShape& shape :
+       {LaunchShape{1, 1024}, LaunchShape{1, dim3(4, 4, 64)}, LaunchShape{dim3(1, 65535), 1},
+        LaunchShape{dim3(1, 1, 65535), 1}, LaunchShape{1, 1, 227 * 1024}}) {
+    EXPECT_EQ(refusal(shape), ErrorCode::Unimplemented) << shape.grid.x << ' ' << shape.block.x;
+  }
+}
+
+__global__ void launch_another() {
+  launch(nothing, {1, 1}, {});
+}
+
+TEST(Launch, OfAKernelByAKernelIsFound) {
+  EXPECT_THAT(kernel_error(launch_another, {1, 1}, {}),
+              testing::HasSubstr("a kernel launches a kernel"));
+}
+
+__global__ void fill_stack(int depth, int* out) {
+  volatile unsigned char frame[64 * 1024];
+  frame[static_cast<unsigned>(depth)] = static_cast<unsigned char>(depth);
+  *out = frame[static_cast<unsigned>(depth)];
+}
+
+TEST(Launch, ThreadsHaveRoomForLargeFrames) {
+  int out = 0;
+  launch(fill_stack, {1, 64}, {}, 100, &out);
+  EXPECT_EQ(out, 100);
 }
 
 }  // namespace
