@@ -177,6 +177,7 @@ void Block::suspend() {
   if (next != &thread) {
     Fiber::switch_to(thread.fiber, next->fiber);
     if (is_dropping_) {
+      order_release(&grid_->finished);
       Fiber::leave(thread.fiber, caller_);
     }
   }
@@ -214,6 +215,7 @@ void Block::raise(Quiet& quiet, std::string&& what) {
   thread.is_running = false;
   thread.is_prepared = false;
   current_thread = nullptr;
+  order_release(&grid_->finished);
   quiet.end();
   Fiber::leave(thread.fiber, caller_);
 }

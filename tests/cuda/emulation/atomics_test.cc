@@ -47,7 +47,9 @@ TEST(Atomics, LoseNothing) {
 
 __global__ void add_up(std::uint64_t* total, std::uint64_t* parts, unsigned* arrived) {
   OCTAVO_SHARED(bool, is_last);
-  parts[blockIdx.x] = blockIdx.x * 3;
+  if (threadIdx.x == 1) {
+    parts[blockIdx.x] = blockIdx.x * 3;
+  }
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();

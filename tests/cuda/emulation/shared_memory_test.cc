@@ -30,24 +30,27 @@ __global__ void read_shared(float* out, unsigned char* bytes_out) {
     bytes[4] = 1;
   }
   __syncthreads();
-  out[0] = scratch.sums[1];
-  out[1] = table[7];
-  bytes_out[0] = bytes[4];
-  __syncthreads();
-  scratch.sums[1] = 5;
-  table[7] = 5;
-  bytes[4] = 5;
+  if (threadIdx.x == 1) {
+    out[blockIdx.x * 2] = scratch.sums[1];
+    out[blockIdx.x * 2 + 1] = table[7];
+    bytes_out[blockIdx.x] = bytes[4];
+    scratch.sums[1] = 5;
+    table[7] = 5;
+    bytes[4] = 5;
+  }
 }
 
 TEST(SharedMemory, ThatNobodyWroteIsPoisoned) {
-  std::vector<float> out(2);
-  unsigned char byte = 0;
-  launch(read_shared<true>, {3, 2, 5}, {}, out.data(), &byte);
-  EXPECT_EQ(out, std::vector<float>(2, 1.0f));
-  EXPECT_EQ(byte, 1);
-  launch(read_shared<false>, {3, 2, 5}, {}, out.data(), &byte);
-  EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
-  EXPECT_EQ(byte, 0xFF);
+  std::vector<float> out(6);
+  std::vector<unsigned char> bytes(3);
+  launch(read_shared<true>, {3, 2, 5}, {}, out.data(), bytes.data());
+  EXPECT_EQ(out, std::vector<float>(6, 1.0f));
+  EXPECT_EQ(bytes, std::vector<unsigned char>(3, 1));
+  launch(read_shared<false>, {3, 2, 5}, {}, out.data(), bytes.data());
+  for (const float value : out) {
+    EXPECT_TRUE(std::isnan(value));
+  }
+  EXPECT_EQ(bytes, std::vector<unsigned char>(3, 0xFF));
 }
 
 __device__ int& counter() {
@@ -62,7 +65,9 @@ __global__ void share_through_function(int* out) {
   __syncthreads();
   atomicAdd(&counter(), 1);
   __syncthreads();
-  out[blockIdx.x] = counter();
+  if (threadIdx.x == 0) {
+    out[blockIdx.x] = counter();
+  }
 }
 
 TEST(SharedMemory, IsOneForTheBlockWhereverItIsNamed) {
