@@ -32,36 +32,45 @@ struct Pair {
 
 // The first terms as given, the others 0 * 0.
 float sum_of(HalfFormat format, const std::vector<Pair>& pairs, float c) {
-  TensorCoreTerm a[kTensorCoreTerms];
-  TensorCoreTerm b[kTensorCoreTerms];
-  for (std::size_t k = 0; k < kTensorCoreTerms; ++k) {
-    const Pair pair = k < pairs.size() ? pairs[k] : Pair{0, 0};
-    a[k] = tensor_core_term(format, code_of(format, pair.a));
-    b[k] = tensor_core_term(format, code_of(format, pair.b));
+  std::uint16_t a[kTensorCoreTerms] = {};
+  std::uint16_t b[kTensorCoreTerms] = {};
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    a[k] = code_of(format, pairs[k].a);
+    b[k] = code_of(format, pairs[k].b);
   }
-  return tensor_core_sum(a, b, c);
+  return tensor_core_sum(tensor_core_terms(format, a), tensor_core_terms(format, b), c);
+}
+
+// What the code stands for, by the definition of its format.
+double value_of(HalfFormat format, std::uint32_t code) {
+  if (format == HalfFormat::BF16) {
+    return static_cast<double>(std::bit_cast<float>(code << 16));
+  }
+  const int field = static_cast<int>(code >> 10 & 31u);
+  const int fraction = static_cast<int>(code & 1023u);
+  double size = field == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, field - 25);
+  if (field == 31) {
+    size = fraction == 0 ? HUGE_VAL : std::nan("");
+  }
+  return code >> 15 != 0 ? -size : size;
 }
 
 TEST(TensorCore, ReadsEveryCodeOfBothFormats) {
-  for (std::uint32_t code = 0; code < 0x10000; ++code) {
-    const auto half = static_cast<std::uint16_t>(code);
-    const float bf16 = std::bit_cast<float>(code << 16);
-    const TensorCoreTerm term = tensor_core_term(HalfFormat::BF16, half);
-    if (std::isfinite(bf16)) {
-      EXPECT_EQ(term.value, bf16);
-      EXPECT_EQ(std::ldexp(static_cast<double>(term.significand), term.exponent - 10), bf16);
-    } else {
-      EXPECT_EQ(std::isnan(term.value), std::isnan(bf16));
-      EXPECT_EQ(std::signbit(term.value) && !std::isnan(bf16), bf16 < 0);
-    }
-    const int field = static_cast<int>(code >> 10 & 31u);
-    const int fraction = static_cast<int>(code & 1023u);
-    const double size =
-        field == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, field - 25);
-    if (field < 31) {
-      EXPECT_EQ(tensor_core_term(HalfFormat::F16, half).value, code >> 15 != 0 ? -size : size);
-    } else {
-      EXPECT_FALSE(std::isfinite(tensor_core_term(HalfFormat::F16, half).value));
+  for (const HalfFormat format : kBoth) {
+    for (std::uint32_t code = 0; code < 0x10000; ++code) {
+      std::uint16_t codes[kTensorCoreTerms] = {};
+      codes[3] = static_cast<std::uint16_t>(code);
+      const TensorCoreTerms terms = tensor_core_terms(format, codes);
+      const double value = value_of(format, code);
+      ASSERT_EQ(terms.are_finite, std::isfinite(value)) << code;
+      if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(terms.values[3])) << code;
+      } else {
+        ASSERT_EQ(static_cast<double>(terms.values[3]), value) << code;
+      }
+      if (terms.are_finite) {
+        ASSERT_EQ(std::ldexp(terms.significands[3], terms.exponents[3] - 10), value) << code;
+      }
     }
   }
 }
