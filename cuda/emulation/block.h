@@ -106,7 +106,7 @@ class Block {
   std::array<Thread*, kMaxBlockThreads> by_number_{};
   std::size_t rotation_ = 0;
   Fiber caller_;
-  void* courier_ = nullptr;
+  [[maybe_unused]] void* courier_ = nullptr;  // ThreadSanitizer's: see publish().
 };
 
 }  // namespace octavo::emulation
