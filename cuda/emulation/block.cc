@@ -85,7 +85,6 @@ void Block::assign_threads() {
     thread.warp = &meetings_->warps[i / kWarpSize];
     thread.waits_in = Operation::None;
     thread.copies.reset();
-    thread.fences.fenced = false;
     thread.fences.observations = 0;
     if (!thread.is_prepared) {
       thread.fiber.prepare(&Block::run_thread, stagger_of(place));

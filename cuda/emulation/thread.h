@@ -17,7 +17,6 @@ class Warp;
 
 /// The memory order of one thread, for ThreadSanitizer (atomics.h).
 struct FenceState {
-  bool fenced = false;
   char released = 0;  // An address to order by: what happened before this thread's last fence.
   std::array<void*, 4> observed{};  // What atomics named since the last fence, the last few.
   std::size_t observations = 0;

@@ -89,6 +89,29 @@ TEST(AsyncCopy, RandomOnesAreEitherTheSameInEveryRun) {
   }
 }
 
+// Copies over what an earlier round left.
+template <bool kWaits>
+__global__ void refill(std::uint32_t* out, const std::uint32_t* in) {
+  OCTAVO_SHARED_ARRAY(std::uint32_t, word, 1);
+  word[0] = 99;
+  async_copy<4>(word, in, true);
+  async_copy_commit();
+  if (kWaits) {
+    async_copy_wait<0>();
+  }
+  out[0] = word[0];
+}
+
+TEST(AsyncCopy, AnEarlierValueIsNotSeenBeforeTheWait) {
+  SeededStream stream({.copy_time = CopyTime::Lazy});
+  const auto in = numbers(1);
+  std::uint32_t out = 0;
+  launch(refill<true>, {1, 1}, stream, &out, in.data());
+  EXPECT_EQ(out, 1u);
+  launch(refill<false>, {1, 1}, stream, &out, in.data());
+  EXPECT_EQ(out, kPoison);
+}
+
 __global__ void never_committed(std::uint32_t* out, const std::uint32_t* in) {
   OCTAVO_SHARED_ARRAY(std::uint32_t, words, 2);
   async_copy<4>(&words[0], &in[0], true);

@@ -156,6 +156,21 @@ TEST(Barrier, LeftOutByThreadsThatEndIsFound) {
   }
 }
 
+__global__ void leave_first(int* out) {
+  if (threadIdx.x < 5) {
+    return;
+  }
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+TEST(Barrier, AfterThreadsThatHaveEndedIsFound) {
+  std::vector<int> out(64);
+  EXPECT_THAT(kernel_error(leave_first, {1, 64}, {}, out.data()),
+              HasSubstr("where thread (5,0,0) waits for the whole block, after 5 of its threads "
+                        "have ended"));
+}
+
 __global__ void wait_for_each_other(int* out) {
   if (threadIdx.x == 0) {
     out[0] = __any_sync(0x3u, 1);

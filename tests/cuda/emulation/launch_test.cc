@@ -77,6 +77,36 @@ TEST(Launch, ASeedDrawsAnotherOrderForEachLaunchTheSameInEveryRun) {
   }
 }
 
+// Where each thread came in its block, before and behind a barrier.
+__global__ void log_places(unsigned* before, unsigned* behind, unsigned* counts) {
+  before[blockIdx.x * blockDim.x + atomicAdd(&counts[blockIdx.x * 2], 1u)] = threadIdx.x;
+  __syncthreads();
+  behind[blockIdx.x * blockDim.x + atomicAdd(&counts[blockIdx.x * 2 + 1], 1u)] = threadIdx.x;
+}
+
+TEST(Launch, ASeedDrawsAnotherOrderForEachBlockAndBehindEachBarrier) {
+  constexpr unsigned kBlocks = 8;
+  constexpr unsigned kThreads = 32;
+  SeededStream stream({.seed = 4});
+  std::vector<unsigned> before(kBlocks * kThreads);
+  std::vector<unsigned> behind(kBlocks * kThreads);
+  std::vector<unsigned> counts(kBlocks * 2);
+  launch(log_places, {kBlocks, kThreads}, stream, before.data(), behind.data(), counts.data());
+  std::set<std::vector<unsigned>> orders;
+  std::set<bool> last_goes_on;
+  for (auto block = 0; block < static_cast<int>(kBlocks); ++block) {
+    const auto order = [&](const std::vector<unsigned>& log) {
+      const auto begin = log.begin() + block * static_cast<int>(kThreads);
+      return std::vector<unsigned>(begin, begin + static_cast<int>(kThreads));
+    };
+    EXPECT_TRUE(orders.insert(order(before)).second);
+    EXPECT_TRUE(orders.insert(order(behind)).second);
+    last_goes_on.insert(order(before).back() == order(behind).front());
+  }
+  // Who comes last to a barrier is not always the first behind it.
+  EXPECT_TRUE(last_goes_on.contains(false));
+}
+
 __global__ void hash_blocks(std::uint64_t* out, int rounds) {
   std::uint64_t value = blockIdx.x * blockDim.x + threadIdx.x;
   for (int i = 0; i < rounds; ++i) {

@@ -260,6 +260,19 @@ TEST(Warp, ALaneThatEndsWhileOthersWaitForItIsFound) {
   }
 }
 
+__global__ void end_first(int* out) {
+  if (threadIdx.x % 32 < 3) {
+    return;
+  }
+  out[threadIdx.x] = __any_sync(kAll, 1);
+}
+
+TEST(Warp, AMaskThatNamesALaneThatHasEndedIsFound) {
+  std::vector<int> out(64);
+  EXPECT_THAT(kernel_error(end_first, {1, 64}, {}, out.data()),
+              HasSubstr("the mask 0xffffffff names lane 0, which has ended"));
+}
+
 }  // namespace
 }  // namespace emulated
 }  // namespace octavo::cuda
