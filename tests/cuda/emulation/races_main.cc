@@ -39,11 +39,12 @@ __global__ void exchange_in_warp(int* out) {
   int value = static_cast<int>(threadIdx.x);
   for (int round = 0; round < 2; ++round) {
     values[threadIdx.x] = value;
-    value = __all_sync(0xFFFFFFFFu, 1);
     if (kFirst) {
       __syncwarp();
+    } else {
+      __all_sync(0xFFFFFFFFu, 1);
     }
-    value += values[threadIdx.x ^ 1u];
+    value = values[threadIdx.x ^ 1u];
     if (kSecond) {
       __syncwarp();
     }
