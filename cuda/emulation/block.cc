@@ -143,7 +143,7 @@ void Block::end_thread(Thread& thread) {
   {
     Quiet quiet;
     if (meetings_->barrier.waiting() > 0) {
-      std::string what = named(thread) + " ends while " + waits_of(*this);
+      std::string what = named(thread) + " ends while " + meetings_->barrier.waits();
       raise(quiet, std::move(what));
     }
     thread.warp->end_lane(quiet, thread);
@@ -180,10 +180,10 @@ void Block::suspend() {
       Fiber::leave(thread.fiber, caller_);
     }
   }
+  thread.waits_in = Operation::None;
 }
 
 void Block::wake(Thread& thread) {
-  thread.waits_in = Operation::None;
   ready_.push(&thread);
 }
 

@@ -22,21 +22,21 @@ struct FenceState {
   std::size_t observations = 0;
 };
 
-struct Thread {
+/// What every change from one thread to another touches lies in the first cache line.
+struct alignas(64) Thread {
   Block* block = nullptr;
   Warp* warp = nullptr;
   cuda::uint3 index{};
   unsigned number = 0;  ///< Of the block's threads, x fastest.
   unsigned lane = 0;
-
-  Operation waits_in = Operation::None;
+  Operation waits_in = Operation::None;  ///< Until it goes on, woken or not.
+  bool is_prepared = false;              ///< The fiber can be switched to.
+  bool is_running = false;               ///< Within the kernel.
   Site waits_at;
+  Fiber fiber;
+
   AsyncCopyQueue copies;
   FenceState fences;
-
-  Fiber fiber;
-  bool is_prepared = false;  ///< The fiber can be switched to.
-  bool is_running = false;   ///< Within the kernel.
 };
 
 /// Who runs on this OS thread; null outside kernels.

@@ -6,11 +6,11 @@
 //     __global__, __device__, __forceinline__, __launch_bounds__, __align__
 //     threadIdx, blockIdx, blockDim, gridDim
 //     __syncthreads, __syncthreads_count, __syncthreads_and, __syncthreads_or
-//     __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (numbers of 4 and 8
-//     bytes), __ballot_sync, __any_sync, __all_sync
-//     atomicAdd (int, unsigned, unsigned long long), atomicMax (int, unsigned), atomicCAS (unsigned),
-//     __threadfence: atomics order nothing without it, on the side that reads no more than on the
-//     side that writes
+//     __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (numbers of 4 and
+//     8 bytes), __ballot_sync, __any_sync, __all_sync
+//     atomicAdd (int, unsigned, unsigned long long), atomicMax (int, unsigned), atomicCAS
+//     (unsigned), __threadfence: atomics order nothing without it, on the side that reads no more
+//     than on the side that writes
 //     dim3, int2, int4, uint2, uint4, float2, float4 and their make_*
 //     __ldg, __byte_perm, __dp4a, __popc, __clz, __ffs, min and max of two integers of one type,
 //     __float_as_uint, __uint_as_float, __float_as_int, __int_as_float
@@ -19,8 +19,8 @@
 //     floats: a compiler may contract those.
 //
 // Every thread of a block passes the same barriers, and none ends before a barrier that others
-// wait at; every lane of a mask comes to a collective at one place of the source. CUDA forgives some
-// of that, the emulation nothing. No thread may spin on what another has yet to do.
+// wait at; every lane of a mask comes to a collective at one place of the source. CUDA forgives
+// some of that, the emulation nothing. No thread may spin on what another has yet to do.
 //
 // Written our way, because CUDA's way cannot be emulated or has no name:
 //
