@@ -4,7 +4,7 @@
 #include <new>
 #include <string>
 
-#include "../src/kernel_device.h"
+#include "kernel_device.h"
 #include "octavo/error.h"
 
 namespace octavo::cuda {

@@ -2,9 +2,9 @@
 // host memory, without a GPU and without the CUDA Toolkit.
 //
 // It is made for tests: every CUDA thread is a fiber, thread blocks and fibers run in an order
-// drawn from a seed, and what CUDA leaves undefined is found or poisoned (cuda/README.md has the
-// list). Results have the bits of the reference device. It is some thousand times slower than a
-// GPU.
+// drawn from a seed, and what CUDA leaves undefined is found or poisoned (cuda/emulation/README.md
+// has the list). Results have the bits of the reference device. It is some thousand times slower
+// than a GPU.
 //
 // Threads: everything may be called from several threads; operations take turns.
 #pragma once
