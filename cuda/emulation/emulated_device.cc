@@ -19,7 +19,7 @@ class HostWorkspace final : public Workspace {
       size_bytes_ = 0;
       // Of the exact size: a sanitizer then sees every access beyond what was asked for.
       memory_.reset(static_cast<unsigned char*>(
-          ::operator new(static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment})));
+          ::operator new (static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment})));
       size_bytes_ = size_bytes;
     }
     return memory_.get();
@@ -29,17 +29,32 @@ class HostWorkspace final : public Workspace {
   static constexpr std::size_t kAlignment = 256;
   struct Free {
     void operator()(unsigned char* memory) const noexcept {
-      ::operator delete(memory, std::align_val_t{kAlignment});
+      ::operator delete (memory, std::align_val_t{kAlignment});
     }
   };
   std::unique_ptr<unsigned char, Free> memory_;
   std::int64_t size_bytes_ = 0;
 };
 
+emulation::CopyTime copy_time(AsyncCopies copies) {
+  switch (copies) {
+    case AsyncCopies::Eager:
+      return emulation::CopyTime::Eager;
+    case AsyncCopies::Lazy:
+      return emulation::CopyTime::Lazy;
+    case AsyncCopies::Random:
+      return emulation::CopyTime::Random;
+  }
+  return emulation::CopyTime::Random;
+}
+
 class EmulatedDevice final : public KernelDevice {
  public:
   explicit EmulatedDevice(const EmulatedDeviceOptions& options)
-      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}) {}
+      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}),
+        launches_{.options = {.seed = options.seed,
+                              .workers = options.workers,
+                              .copy_time = copy_time(options.copies)}} {}
 
   DeviceKind kind() const noexcept override { return DeviceKind::Host; }
   std::string_view name() const noexcept override { return "emulated"; }
@@ -63,10 +78,11 @@ class EmulatedDevice final : public KernelDevice {
   }
 
  protected:
-  Stream stream() const noexcept override { return {}; }
+  Stream stream() const noexcept override { return {&launches_}; }
   Workspace& workspace() noexcept override { return workspace_; }
 
  private:
+  mutable emulation::LaunchSequence launches_;  // Counted by whoever holds the operations' lock.
   HostDevice memory_;
   HostWorkspace workspace_;
 };

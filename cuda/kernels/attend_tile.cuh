@@ -8,8 +8,21 @@
 #include "convert.cuh"
 #include "rows.cuh"
 
+// Loops whose index selects a register must disappear; the host compiler knows no such pragma.
+#if defined(__CUDACC__)
+#define OCTAVO_UNROLL _Pragma("unroll")
+#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
+#else
+#define OCTAVO_UNROLL
+#define OCTAVO_NO_UNROLL
+#endif
+
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
+
+/// An array that is meant to live in registers.
+template <typename T, int kSize>
+using Registers = T[static_cast<std::size_t>(kSize)];
 
 /// Positions [begin, end); empty when begin >= end.
 struct PositionRange {
@@ -135,6 +148,28 @@ __device__ __forceinline__ AttendItem find_item(const AttendPlan& plan) {
     }
   }
   return item;
+}
+
+/// The row of this block when every row of the slice has one: the row of item.tile, which may be
+/// beyond its last. The item's chunk is not set.
+__device__ __forceinline__ int find_row(const AttendPlan& plan, AttendItem& item) {
+  const auto rows = static_cast<std::uint32_t>(plan.rows);
+  const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
+  const std::uint32_t rest = blockIdx.x / rows;
+  item.kv_head = rest % kv_heads;
+  item.tile = find_tile(plan, rest / kv_heads);
+  if (item.tile.num_rows > 0) {
+    item.first_chunk = seen_by(plan, item.tile, 0).begin / kChunkPositions;
+  }
+  return static_cast<int>(blockIdx.x - rest * rows);
+}
+
+/// What the rows of the item's tile see of its chunk together; without gaps, and never empty.
+__device__ __forceinline__ PositionRange seen_by_tile(const AttendPlan& plan,
+                                                      const AttendItem& item) {
+  const PositionRange first = seen_by(plan, item.tile, 0);
+  const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
+  return part_of_chunk({first.begin, last.end}, item.chunk);
 }
 
 /// Where the partial results of a row and an absolute chunk go. Chunks lie one apart. Only slots of

@@ -1,8 +1,174 @@
-#include "operations.h"
+#include <algorithm>
+#include <string>
+
+#include "attend_plan.h"
 #include "octavo/error.h"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
-void attend(const AttendArg&, const AttendOptions&, Workspace&, Stream) { throw Error(ErrorCode::Unimplemented, "not yet"); }
+namespace {
+
+constexpr std::int64_t kMaxGridX = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kWorkspaceAlignment = 256;
+
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::int64_t row_bytes(const KVRowsArg& rows) {
+  return rows.codec == KVCodec::Int4 ? rows.head_dim / 2
+                                     : rows.head_dim * bytes_per_element(rows.dtype);
+}
+
+std::string name_of(const KVRowsArg& rows) {
+  return std::string(rows.codec == KVCodec::None ? to_string(rows.dtype) : to_string(rows.codec));
+}
+
+AttendKernel find_tuned(const AttendArg& arg, bool fast) {
+  AttendKernel kernel = fast ? find_attend_fast(arg) : AttendKernel{};
+  for (const auto& find : {find_attend_int, find_attend_float}) {
+    if (kernel.launch == nullptr) {
+      kernel = find(arg);
+    }
+  }
+  return kernel;
+}
+
+/// The head dims that the tuned kernels have for these codecs: those for which one is found.
+std::string tuned_head_dims(AttendArg arg, bool fast) {
+  std::string text;
+  for (std::int64_t head_dim = 8; head_dim <= 1024; head_dim += 8) {
+    for (KVRowsArg* const rows : {&arg.keys, &arg.values}) {
+      rows->head_dim = head_dim;
+      rows->row_stride_bytes = row_bytes(*rows);
+      rows->head_stride_bytes = arg.step.block_size * rows->row_stride_bytes;
+      rows->block_stride_bytes = arg.kv_heads * rows->head_stride_bytes;
+    }
+    if (find_tuned(arg, fast).launch != nullptr) {
+      text += (text.empty() ? "" : ", ") + std::to_string(head_dim);
+    }
+  }
+  return text.empty() ? "none" : text;
+}
+
+[[noreturn]] void refuse(const AttendArg& arg, bool fast) {
+  std::string text = "attend: no tuned kernel for keys " + name_of(arg.keys) + ", values " +
+                     name_of(arg.values) + ", head_dim " + std::to_string(arg.keys.head_dim);
+  if (arg.values.head_dim != arg.keys.head_dim) {
+    text += " and " + std::to_string(arg.values.head_dim);
+  }
+  text += ", group " + std::to_string(arg.q_heads / arg.kv_heads) + ", block_size " +
+          std::to_string(arg.step.block_size);
+  if (!rows_are_packed(arg.keys) || !rows_are_packed(arg.values)) {
+    text += ", rows that are not packed and aligned to 16 bytes";
+  }
+  throw Error(
+      ErrorCode::Unimplemented,
+      text + "; tuned head_dims of packed rows of these codecs: " + tuned_head_dims(arg, fast));
+}
+
+AttendKernel choose_kernel(const AttendArg& arg, const AttendOptions& options) {
+  const AttendKernel kernel = find_tuned(arg, options.fast);
+  if (kernel.launch != nullptr) {
+    return kernel;
+  }
+  if (options.tuned_only) {
+    refuse(arg, options.fast);
+  }
+  return find_attend_general(arg);
+}
+
+/// No tile of `rows` rows sees more chunks.
+std::int64_t max_chunks_of_tile(const AttendArg& arg, std::int64_t rows, std::int64_t group) {
+  const std::int64_t all = divide_up(arg.step.max_kv_len, kChunkPositions);
+  if (arg.window <= 0) {
+    return all;
+  }
+  const std::int64_t tokens = std::min(arg.step.max_query_len, divide_up(rows - 1, group) + 1);
+  const std::int64_t positions = arg.window + tokens - 1;
+  return std::min(all, (positions + kChunkPositions - 2) / kChunkPositions + 1);
+}
+
+bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+AttendPlan make_plan(const AttendArg& arg, int rows) {
+  const std::int64_t group = arg.q_heads / arg.kv_heads;
+  const KVStepArg& step = arg.step;
+  const std::int64_t each = divide_up(step.max_query_len * group, rows);
+  const std::int64_t compact = step.tokens * group / rows + step.batch;
+  const bool same = each * step.batch <= compact;
+  AttendPlan plan;
+  plan.arg = arg;
+  plan.num_tiles = same ? each * step.batch : compact;
+  plan.tiles_per_sequence = same ? each : 0;
+  plan.group = static_cast<std::int32_t>(group);
+  plan.rows = rows;
+  plan.chunks = static_cast<std::int32_t>(max_chunks_of_tile(arg, rows, group));
+  plan.in_partials =
+      arg.partial_out != nullptr && is_aligned(arg.partial_out) && is_aligned(arg.partial_max_sum);
+  return plan;
+}
+
+/// Partial results of `tiles` tiles: the caller's arrays, or memory of the workspace.
+void place_partials(std::int64_t tiles, Workspace& workspace, AttendPlan& plan) {
+  const AttendArg& arg = plan.arg;
+  if (plan.in_partials) {
+    plan.max_sums = arg.partial_max_sum;
+    plan.outs = arg.partial_out;
+    return;
+  }
+  const std::int64_t slots = tiles * arg.kv_heads * plan.rows * plan.chunks;
+  const std::int64_t max_sum_bytes =
+      divide_up(slots * 8, kWorkspaceAlignment) * kWorkspaceAlignment;
+  void* const memory = workspace.at_least(max_sum_bytes + slots * arg.values.head_dim * 4);
+  plan.max_sums = static_cast<float*>(memory);
+  plan.outs = plan.max_sums + max_sum_bytes / 4;
+}
+
+}  // namespace
+
+bool rows_are_packed(const KVRowsArg& rows) {
+  const std::int64_t bytes = row_bytes(rows);
+  return rows.row_stride_bytes == bytes && bytes % 16 == 0 && is_aligned(rows.data) &&
+         rows.head_stride_bytes % 16 == 0 && rows.block_stride_bytes % 16 == 0;
+}
+
+void attend_within(const AttendArg& arg,
+                   const AttendOptions& options,
+                   std::int64_t workspace_bytes,
+                   Workspace& workspace,
+                   Stream stream) {
+  if (arg.step.batch == 0 || arg.step.tokens == 0) {
+    return;
+  }
+  const AttendKernel kernel = choose_kernel(arg, options);
+  AttendPlan plan = make_plan(arg, kernel.rows);
+  const std::int64_t num_tiles = plan.num_tiles;
+  const std::int64_t blocks = arg.kv_heads * std::max<std::int64_t>(plan.rows, plan.chunks);
+  const std::int64_t bytes = arg.kv_heads * plan.rows * plan.chunks * (arg.values.head_dim + 2) * 4;
+  const std::int64_t fitting = plan.in_partials || bytes == 0 ? num_tiles : workspace_bytes / bytes;
+  const std::int64_t slice =
+      std::max<std::int64_t>(1, std::min({num_tiles, fitting, kMaxGridX / blocks}));
+  if (plan.chunks > 0) {
+    place_partials(slice, workspace, plan);
+  }
+  for (plan.first_tile = 0; plan.first_tile < num_tiles; plan.first_tile += slice) {
+    plan.num_tiles = std::min(slice, num_tiles - plan.first_tile);
+    if (plan.chunks > 0) {
+      kernel.launch(plan, stream);
+    }
+    launch_attend_combine(plan, stream);
+  }
+}
+
+void attend(const AttendArg& arg,
+            const AttendOptions& options,
+            Workspace& workspace,
+            Stream stream) {
+  attend_within(arg, options, kAttendWorkspaceBytes, workspace, stream);
+}
+
 }  // namespace OCTAVO_CUDA_TARGET
 }  // namespace octavo::cuda

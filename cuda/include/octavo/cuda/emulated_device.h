@@ -16,10 +16,17 @@
 
 namespace octavo {
 
+/// When an asynchronous copy takes place: as early as it may, as late as it may (until then its
+/// destination is poisoned), or one or the other by chance for each copy.
+enum class AsyncCopies { Eager, Lazy, Random };
+
 struct EmulatedDeviceOptions {
-  std::uint64_t seed = 0;  ///< Of the order of blocks and fibers; 0: as numbered.
-  int workers = 1;         ///< Host threads that run thread blocks; 0 or less: one for each core.
-  bool fast = false;       ///< Attention on float tensor cores, within a bound instead of exact.
+  /// Of the order of blocks and fibers, another one for each launch of the device, the same ones in
+  /// every run; 0: as numbered.
+  std::uint64_t seed = 0;
+  int workers = 1;  ///< Host threads that run thread blocks; 0 or less: one for each core.
+  AsyncCopies copies = AsyncCopies::Random;
+  bool fast = false;        ///< Attention on float tensor cores, within a bound instead of exact.
   bool tuned_only = false;  ///< Refuse attention that only the general kernel takes.
 };
 

@@ -1,0 +1,57 @@
+// The softmax of a chunk (NUMERICS.md, 8.2) for one row by one warp: what the exact kernels share.
+#pragma once
+
+#include "attend_tile.cuh"
+#include "exact_math.cuh"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+constexpr int kPositionsPerLane = kChunkPositions / 32;
+
+/// What lane j holds of a row: positions j, j + 32, ... of the chunk.
+struct LaneScores {
+  float x[kPositionsPerLane];
+};
+
+/// A score in powers of two: `scaled` is the dot, times the token's scale where the codec has one.
+__device__ __forceinline__ float finish_score(float scaled, float factor, float cap) {
+  float s = __fmul_rn(scaled, factor);
+  if (cap > 0.0f) {
+    s = __fmul_rn(tanh_spec(s), cap);
+  }
+  return __fadd_rn(s, 0.0f);  // No -0: a maximum then has one answer.
+}
+
+/// m of scores that are -infinity where the row does not see a position. A NaN is passed over.
+__device__ __forceinline__ float max_of_row(const LaneScores& scores) {
+  float m = minus_infinity();
+  OCTAVO_UNROLL
+  for (int i = 0; i < kPositionsPerLane; ++i) {
+    m = scores.x[i] > m ? scores.x[i] : m;
+  }
+  OCTAVO_UNROLL
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const float other = __shfl_xor_sync(kWholeWarp, m, offset);
+    m = other > m ? other : m;
+  }
+  return m;
+}
+
+/// l of weights that are +0 where the row does not see a position.
+__device__ __forceinline__ float sum_of_row(const LaneScores& weights) {
+  float l = 0.0f;
+  OCTAVO_UNROLL
+  for (int i = 0; i < kPositionsPerLane; ++i) {
+    l = __fadd_rn(l, weights.x[i]);
+  }
+  OCTAVO_UNROLL
+  for (int offset = 1; offset < 32; offset *= 2) {
+    l = __fadd_rn(l, __shfl_xor_sync(kWholeWarp, l, offset));
+  }
+  return l;
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda
