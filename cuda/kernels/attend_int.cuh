@@ -1,4 +1,5 @@
-// Attention over integer rows: the kernel, one item of a plan a block (NUMERICS.md, 8.1 to 8.3, S2).
+// Attention over integer rows: the kernel, one item of a plan a block (NUMERICS.md, 8.1 to 8.3,
+// S2).
 //
 // Grid: num_items(plan) blocks of 128 threads. A block reads every key and value that some row of
 // its tile sees once, 2 * 256 * head_dim bytes of int8 or half of int4, besides 2 KiB of scales and
@@ -28,8 +29,7 @@ __device__ __forceinline__ void locate_rows(const AttendPlan& plan,
     if (t < seen.begin || t >= seen.end) {
       continue;
     }
-    const RowPlace place =
-        place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
+    const RowPlace place = place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
     shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
     shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
     async_copy<4>(&shared.key_scales[t], row_scale(arg.keys, item.kv_head, place), true);
@@ -60,11 +60,8 @@ struct RowLane {
 
 /// Dots of a row become logits in powers of two, -infinity where the row does not see.
 template <int kHeadDim>
-__device__ __forceinline__ void finish_scores(float cap,
-                                              PositionRange seen,
-                                              int row,
-                                              const IntShared<kHeadDim>& shared,
-                                              RowLane& scores) {
+__device__ __forceinline__ void finish_scores(
+    float cap, PositionRange seen, int row, const IntShared<kHeadDim>& shared, RowLane& scores) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float factor = shared.score_factor[row];
   OCTAVO_UNROLL
@@ -148,15 +145,6 @@ __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
   if (lane == 0) {
     store_max_sum(plan, shared.slots[row], m, l);
   }
-}
-
-/// The union of what the rows see of the chunk: both ends grow with the row, and neighbours' ranges
-/// touch.
-__device__ __forceinline__ PositionRange seen_by_tile(const AttendPlan& plan,
-                                                      const AttendItem& item) {
-  const PositionRange first = seen_by(plan, item.tile, 0);
-  const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
-  return part_of_chunk({first.begin, last.end}, item.chunk);
 }
 
 template <bool kInt4, int kHeadDim>

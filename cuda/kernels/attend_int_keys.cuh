@@ -26,9 +26,7 @@ struct KeyShape {
   static constexpr int kPaddedDim = kPieces * 4 * kLaneBytes * kElementsPerByte;
   static constexpr int kQueryElements = kPaddedDim / 16;  ///< A thread's, as queries are split.
   /// Steps of eight keys a warp that are loaded at once: 32 registers, or all there are.
-  static constexpr int kStepsAhead = kPieces * kWords >= 16  ? 2
-                                     : kPieces * kWords >= 8 ? 4
-                                                             : 8;
+  static constexpr int kStepsAhead = kPieces * kWords >= 16 ? 2 : kPieces * kWords >= 8 ? 4 : 8;
   static_assert(kPaddedDim <= kLimbStride);
 };
 
@@ -52,9 +50,8 @@ __device__ __forceinline__ void split_queries(const AttendPlan& plan,
   float x[KeyShape<kInt4, kHeadDim>::kQueryElements] = {};
   std::uint32_t largest = 0;
   if (row < item.tile.num_rows) {
-    const std::int64_t base =
-        token_of(plan, item.tile, row) * query.token_stride +
-        head_of(plan, item.tile, item.kv_head, row) * query.head_stride;
+    const std::int64_t base = token_of(plan, item.tile, row) * query.token_stride +
+                              head_of(plan, item.tile, item.kv_head, row) * query.head_stride;
     OCTAVO_UNROLL
     for (int i = 0; i < kElements; ++i) {
       const int d = lane + 16 * i;

@@ -12,14 +12,6 @@
 #include "exact_math.cuh"
 #include "platform.cuh"
 
-#if defined(__CUDACC__)
-#define OCTAVO_UNROLL _Pragma("unroll")
-#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
-#else
-#define OCTAVO_UNROLL
-#define OCTAVO_NO_UNROLL
-#endif
-
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 

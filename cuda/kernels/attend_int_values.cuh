@@ -42,9 +42,9 @@ __device__ __forceinline__ void load_values(const IntShared<kHeadDim>& shared,
     const int t = first + 8 * tig + i;
     const bool on = t >= seen.begin && t < seen.end && element < kHeadDim;
     if constexpr (kInt4) {
-      values.words[i][0] = on ? __ldg(reinterpret_cast<const std::uint32_t*>(
-                                    shared.value_rows[t] + element / 2))
-                              : 0u;
+      values.words[i][0] =
+          on ? __ldg(reinterpret_cast<const std::uint32_t*>(shared.value_rows[t] + element / 2))
+             : 0u;
     } else {
       const uint2 loaded =
           on ? __ldg(reinterpret_cast<const uint2*>(shared.value_rows[t] + element))
@@ -75,7 +75,8 @@ __device__ __forceinline__ std::uint32_t four_codes(const ValueWords<kInt4>& val
                                                     int position,
                                                     int h) {
   if constexpr (kInt4) {
-    return h == 0 ? low_nibbles(values.words[position][0]) : high_nibbles(values.words[position][0]);
+    return h == 0 ? low_nibbles(values.words[position][0])
+                  : high_nibbles(values.words[position][0]);
   } else {
     return values.words[position][h];
   }

@@ -126,7 +126,8 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
   std::uniform_real_distribution<float> scale(0.5f, 1.5f);
   for (const int part : {0, 1}) {
     const CaseRows& kind = part == 0 ? attend_case.keys : attend_case.values;
-    const float unit = kind.codec == KVCodec::None ? 1.0f : 2.5f / ref_cpu::largest_code(kind.codec);
+    const float unit =
+        kind.codec == KVCodec::None ? 1.0f : 2.5f / ref_cpu::largest_code(kind.codec);
     data.row_bytes[part] =
         static_cast<std::int64_t>(draw_row(kind, attend_case.head_dim, random).size());
     data.rows[part].assign(static_cast<std::size_t>(rows * data.row_bytes[part]), 0x7F);
@@ -155,9 +156,8 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
 void draw_table(const AttendCase& attend_case, std::mt19937& random, CaseData& data) {
   const std::int64_t longest =
       *std::max_element(attend_case.lengths.begin(), attend_case.lengths.end());
-  data.columns = attend_case.paged
-                     ? (longest + attend_case.block_size - 1) / attend_case.block_size
-                     : 1;
+  data.columns =
+      attend_case.paged ? (longest + attend_case.block_size - 1) / attend_case.block_size : 1;
   const auto cells = static_cast<std::size_t>(data.columns) * attend_case.lengths.size();
   std::vector<std::int32_t> ids(cells + 2);
   std::iota(ids.begin(), ids.end(), 0);
@@ -201,21 +201,20 @@ std::int64_t AttendCase::place(const CaseData& data,
                                std::int64_t position,
                                std::int64_t kv_head) const {
   const std::int64_t column = paged ? position / block_size : 0;
-  const std::int64_t block =
-      data.block_table[sequence * static_cast<std::size_t>(data.columns) +
-                       static_cast<std::size_t>(column)];
+  const std::int64_t block = data.block_table[sequence * static_cast<std::size_t>(data.columns) +
+                                              static_cast<std::size_t>(column)];
   return (block * kv_heads + kv_head) * block_size + position % block_size;
 }
 
 std::int64_t AttendCase::first_seen(std::size_t sequence) const {
-  const std::int64_t first_query = causal ? lengths[sequence] - queries[sequence] + 1
-                                          : std::int64_t{lengths[sequence]};
+  const std::int64_t first_query =
+      causal ? lengths[sequence] - queries[sequence] + 1 : std::int64_t{lengths[sequence]};
   return window > 0 ? std::max<std::int64_t>(0, first_query - window) : 0;
 }
 
 float case_sink(const AttendCase& attend_case, std::int64_t q_head) {
-  std::mt19937 random(static_cast<unsigned>(attend_case.seed * 100 + 7 +
-                                            static_cast<std::uint64_t>(q_head)));
+  std::mt19937 random(
+      static_cast<unsigned>(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head)));
   return std::uniform_real_distribution<float>(-2.0f, 4.0f)(random);
 }
 
@@ -249,8 +248,7 @@ CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device&
   const Upload value_scales(device, data.scales[1]);
   const Upload table(device, data.block_table);
   const Upload seqlens_q(device, sums_of(attend_case.queries));
-  const Upload seqlens_k(device,
-                         cumulative ? sums_of(attend_case.lengths) : attend_case.lengths);
+  const Upload seqlens_k(device, cumulative ? sums_of(attend_case.lengths) : attend_case.lengths);
   std::vector<float> sink_values;
   for (std::int64_t head = 0; head < heads; ++head) {
     sink_values.push_back(case_sink(attend_case, head));
@@ -263,8 +261,8 @@ CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device&
   const Upload max_sum(device, nullptr, rows * 8);
   const Upload partial_max_sum(device, nullptr, rows * chunks * 8);
   const Upload partial_out(device, nullptr, rows * chunks * dim * 4);
-  const auto scale = static_cast<double>(
-      static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))));
+  const auto scale =
+      static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))));
   const auto cap = static_cast<double>(attend_case.soft_cap);
   const std::int64_t stride = head_stride_of(attend_case);
   device.attend(
@@ -328,7 +326,7 @@ std::string difference(const CaseResult& a, const CaseResult& b) {
 std::string compare_case(const AttendCase& attend_case, std::uint64_t schedule_seed) {
   const CaseData data = make_data(attend_case);
   const std::shared_ptr<Device> reference = make_cpu_device(1);
-  const std::shared_ptr<Device> device = device_under_test(schedule_seed);
+  const std::shared_ptr<Device> device = tuned_device_under_test(schedule_seed);
   return difference(run_case(attend_case, data, *device), run_case(attend_case, data, *reference));
 }
 

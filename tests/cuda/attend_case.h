@@ -46,7 +46,8 @@ struct AttendCase {
   std::vector<std::int32_t> lengths = {40};  ///< Of the sequences, queries included.
   std::vector<std::int32_t> queries = {1};   ///< Tokens of each.
   bool paged = true;
-  std::int64_t block_size = 16;  ///< Or the capacity of a continuous row; then a ring with `window`.
+  std::int64_t block_size =
+      16;  ///< Or the capacity of a continuous row; then a ring with `window`.
   std::int64_t window = 0;
   bool causal = true;
   float soft_cap = 0.0f;
@@ -86,7 +87,7 @@ CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device&
 /// What differs, as text; empty when every bit agrees, NaNs as a class.
 std::string difference(const CaseResult& a, const CaseResult& b);
 
-/// What differs between the device under test, with that seed, and the reference.
+/// What differs between the tuned kernels, run with that seed, and the reference.
 std::string compare_case(const AttendCase& attend_case, std::uint64_t schedule_seed = 0);
 
 }  // namespace octavo::cuda_test
