@@ -15,102 +15,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-/// Addresses of the rows of `seen`, two a thread, and their scales on the way. Positions that no
-/// row sees may have no block: nothing is made of them.
-template <int kHeadDim>
-__device__ __forceinline__ void locate_rows(const AttendPlan& plan,
-                                            const AttendItem& item,
-                                            PositionRange seen,
-                                            IntShared<kHeadDim>& shared) {
-  const AttendArg& arg = plan.arg;
-  OCTAVO_UNROLL
-  for (int i = 0; i < kChunkPositions / kIntThreads; ++i) {
-    const int t = static_cast<int>(threadIdx.x) + kIntThreads * i;
-    if (t < seen.begin || t >= seen.end) {
-      continue;
-    }
-    const RowPlace place = place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
-    shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
-    shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
-    async_copy<4>(&shared.key_scales[t], row_scale(arg.keys, item.kv_head, place), true);
-    async_copy<4>(&shared.value_scales[t], row_scale(arg.values, item.kv_head, place), true);
-  }
-  async_copy_commit();
-}
-
-/// What later phases need of the item, so that no register keeps it.
-template <int kHeadDim>
-__device__ __forceinline__ void describe_rows(const AttendPlan& plan,
-                                              const AttendItem& item,
-                                              IntShared<kHeadDim>& shared) {
-  const int row = static_cast<int>(threadIdx.x);
-  if (row < item.tile.num_rows) {
-    const PositionRange seen = part_of_chunk(seen_by(plan, item.tile, row), item.chunk);
-    shared.begins[row] = seen.begin;
-    shared.ends[row] = seen.end;
-    shared.slots[row] = slot_of(plan, item, row);
-  }
-}
-
-/// A lane's positions of one row: lane + 32 i.
-struct RowLane {
-  static constexpr int kPositions = kChunkPositions / 32;
-  float x[kPositions];
-};
-
-/// Dots of a row become logits in powers of two, -infinity where the row does not see.
-template <int kHeadDim>
-__device__ __forceinline__ void finish_scores(
-    float cap, PositionRange seen, int row, const IntShared<kHeadDim>& shared, RowLane& scores) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const float factor = shared.score_factor[row];
-  OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
-    const int t = lane + 32 * i;
-    float s = __fmul_rn(static_cast<float>(shared.dots[row][t]), shared.key_scales[t]);
-    s = __fmul_rn(s, factor);
-    if (cap > 0.0f) {
-      s = __fmul_rn(tanh_spec(s), cap);
-    }
-    s = __fadd_rn(s, 0.0f);
-    scores.x[i] = t >= seen.begin && t < seen.end ? s : minus_infinity();
-  }
-}
-
-/// Weights of a row into limbs, and their scaling. w <= 2^15 in fixed point, so that unsigned limbs
-/// hold it: scales are never negative.
-template <int kHeadDim>
-__device__ __forceinline__ void split_weights(PositionRange seen,
-                                              int row,
-                                              const RowLane& p,
-                                              IntShared<kHeadDim>& shared) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  RowLane w;
-  std::uint32_t largest = 0;
-  OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
-    const int t = lane + 32 * i;
-    const bool on = t >= seen.begin && t < seen.end;
-    w.x[i] = on ? __fmul_rn(p.x[i], shared.value_scales[t]) : 0.0f;
-    largest = larger(largest, __float_as_uint(magnitude(w.x[i])));
-  }
-  OCTAVO_UNROLL
-  for (int apart = 16; apart > 0; apart /= 2) {
-    largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, apart));
-  }
-  const FixedPoint scale = fixed_point<kWeightBits>(largest);
-  OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
-    const std::int32_t fixed = to_fixed(w.x[i], scale);
-    shared.limbs[row][lane + 32 * i] = static_cast<std::uint8_t>(fixed >> 8);
-    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed & 0xFF);
-  }
-  if (lane == 0) {
-    shared.out_factor[row] = scale.from_integer;
-  }
-}
-
-/// Softmax of one row by one warp.
+/// Softmax of one row by one warp; its weights into limbs. w <= 2^15 in fixed point, so that
+/// unsigned limbs hold it: scales are never negative.
 template <int kHeadDim>
 __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
                                           int row,
@@ -118,31 +24,23 @@ __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const PositionRange seen = {shared.begins[row], shared.ends[row]};
   RowLane p;
-  finish_scores(plan.arg.cap_factor, seen, row, shared, p);
-  float m = minus_infinity();
+  finish_scores(plan.arg, seen, shared.score_factor[row], shared.dots[row], shared.key_scales, p);
+  const float m = largest_score(p);
   OCTAVO_UNROLL
   for (int i = 0; i < RowLane::kPositions; ++i) {
-    m = p.x[i] > m ? p.x[i] : m;  // A NaN is passed over.
+    p.x[i] = contains(seen, lane + 32 * i) ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
   }
-  OCTAVO_UNROLL
-  for (int apart = 1; apart < 32; apart *= 2) {
-    const float other = __shfl_xor_sync(0xFFFFFFFFu, m, apart);
-    m = other > m ? other : m;
-  }
-  float l = 0.0f;
+  const float l = sum_of_row(p);
+  const std::uint32_t largest = scale_weights(plan.arg, seen, shared.value_scales, p);
+  const FixedPoint scale = fixed_point<kWeightBits>(largest_of_lanes<32>(largest));
   OCTAVO_UNROLL
   for (int i = 0; i < RowLane::kPositions; ++i) {
-    const int t = lane + 32 * i;
-    const bool on = t >= seen.begin && t < seen.end;
-    p.x[i] = on ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
-    l = __fadd_rn(l, p.x[i]);
+    const std::int32_t fixed = to_fixed(p.x[i], scale);
+    shared.limbs[row][lane + 32 * i] = static_cast<std::uint8_t>(fixed >> 8);
+    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed & 0xFF);
   }
-  OCTAVO_UNROLL
-  for (int apart = 1; apart < 32; apart *= 2) {
-    l = __fadd_rn(l, __shfl_xor_sync(0xFFFFFFFFu, l, apart));
-  }
-  split_weights(seen, row, p, shared);
   if (lane == 0) {
+    shared.out_factor[row] = scale.from_integer;
     store_max_sum(plan, shared.slots[row], m, l);
   }
 }
@@ -153,7 +51,7 @@ __device__ __forceinline__ void store_outs(const AttendPlan& plan,
                                            const IntShared<kHeadDim>& shared) {
   constexpr int kQuads = kHeadDim / 4;
   const int count = num_rows * kQuads;
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kIntThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kItemThreads) {
     const int row = i / kQuads;
     const int d = i % kQuads * 4;
     store_out(plan, shared.slots[row], d, finished_values<kInt4>(shared, row, d));
@@ -162,7 +60,7 @@ __device__ __forceinline__ void store_outs(const AttendPlan& plan,
 
 /// kInt4Keys, kInt4Values: which of the two codecs keys and values have.
 template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
-__global__ void __launch_bounds__(kIntThreads, 5) attend_int_kernel(const AttendPlan plan) {
+__global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const AttendPlan plan) {
   OCTAVO_SHARED(IntShared<kHeadDim>, shared);
   const AttendItem item = find_item(plan);
   if (item.tile.num_rows <= 0) {
@@ -174,7 +72,7 @@ __global__ void __launch_bounds__(kIntThreads, 5) attend_int_kernel(const Attend
   locate_rows(plan, item, seen, shared);
   split_queries<kInt4Keys>(plan, item, shared);
   constexpr int kSums = sizeof(shared.sums) / sizeof(std::int32_t);
-  for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kIntThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < kSums; i += kItemThreads) {
     (&shared.sums[0][0])[i] = 0;
   }
   __syncthreads();
@@ -186,7 +84,7 @@ __global__ void __launch_bounds__(kIntThreads, 5) attend_int_kernel(const Attend
   __syncthreads();
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  for (int row = warp; row < num_rows; row += kIntWarps) {
+  for (int row = warp; row < num_rows; row += kItemWarps) {
     weigh_row(plan, row, shared);
   }
   __syncthreads();

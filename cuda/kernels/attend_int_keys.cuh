@@ -62,11 +62,7 @@ __device__ __forceinline__ void split_queries(const AttendPlan& plan,
   for (int i = 0; i < kElements; ++i) {
     largest = larger(largest, __float_as_uint(magnitude(x[i])));
   }
-  OCTAVO_UNROLL
-  for (int apart = 8; apart > 0; apart /= 2) {
-    largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, apart));
-  }
-  const FixedPoint scale = fixed_point<kQueryBits>(largest);
+  const FixedPoint scale = fixed_point<kQueryBits>(largest_of_lanes<16>(largest));
   OCTAVO_UNROLL
   for (int i = 0; i < kElements; ++i) {
     const std::int32_t fixed = to_fixed(x[i], scale);
@@ -162,7 +158,7 @@ __device__ __forceinline__ void multiply_keys(PositionRange seen,
                                               int num_rows,
                                               IntShared<kHeadDim>& shared) {
   using Shape = KeyShape<kInt4, kHeadDim>;
-  constexpr int kSteps = kChunkPositions / (8 * kIntWarps);
+  constexpr int kSteps = kChunkPositions / (8 * kItemWarps);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
   const int tig = static_cast<int>(threadIdx.x) % 4;
@@ -173,13 +169,13 @@ __device__ __forceinline__ void multiply_keys(PositionRange seen,
     KeyPieces<kInt4, kHeadDim> keys[Shape::kStepsAhead];
     OCTAVO_UNROLL
     for (int u = 0; u < Shape::kStepsAhead; ++u) {
-      const int t = ((first + u) * kIntWarps + warp) * 8 + group;
-      const bool on = t >= seen.begin && t < seen.end;
+      const int t = ((first + u) * kItemWarps + warp) * 8 + group;
+      const bool on = contains(seen, t);
       load_key<kInt4, kHeadDim>(on ? shared.key_rows[t] : nullptr, tig, keys[u]);
     }
     OCTAVO_UNROLL
     for (int u = 0; u < Shape::kStepsAhead; ++u) {
-      const int t = ((first + u) * kIntWarps + warp) * 8;
+      const int t = ((first + u) * kItemWarps + warp) * 8;
       if (t + 8 <= seen.begin || t >= seen.end) {
         continue;  // The same for the whole warp.
       }

@@ -19,11 +19,11 @@ struct ValueWords {
 
 /// Positions of one warp's step.
 constexpr int kStepPositions = 32;
-constexpr int kValueSteps = kChunkPositions / (kStepPositions * kIntWarps);
+constexpr int kValueSteps = kChunkPositions / (kStepPositions * kItemWarps);
 
 /// The first position of a warp's step; steps go round the warps.
 __device__ __forceinline__ int first_of_step(int step, int warp) {
-  return (step * kIntWarps + warp) * kStepPositions;
+  return (step * kItemWarps + warp) * kStepPositions;
 }
 
 /// Loads elements 64 slice + 8 group .. + 7 of positions first + 8 tig .. + 7. What no row sees is
@@ -40,7 +40,7 @@ __device__ __forceinline__ void load_values(const IntShared<kHeadDim>& shared,
   OCTAVO_UNROLL
   for (int i = 0; i < 8; ++i) {
     const int t = first + 8 * tig + i;
-    const bool on = t >= seen.begin && t < seen.end && element < kHeadDim;
+    const bool on = contains(seen, t) && element < kHeadDim;
     if constexpr (kInt4) {
       values.words[i][0] =
           on ? __ldg(reinterpret_cast<const std::uint32_t*>(shared.value_rows[t] + element / 2))
