@@ -98,8 +98,8 @@ struct FastQueries {
       OCTAVO_UNROLL
       for (int j = 0; j < Shape::kProducts; ++j) {
         const int first = (p * 4 + tig) * Shape::kLaneElements + 4 * j;
-        const uint2 upper = *reinterpret_cast<const uint2*>(&shared.operand[row][first]);
-        const uint2 lower = *reinterpret_cast<const uint2*>(&shared.operand[row + 8][first]);
+        const uint2 upper = four_operands(&shared.operand[row][first]);
+        const uint2 lower = four_operands(&shared.operand[row + 8][first]);
         a[p][j][0] = upper.x;
         a[p][j][1] = lower.x;
         a[p][j][2] = upper.y;

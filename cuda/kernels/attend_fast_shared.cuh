@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 
 #include "attend_fixed_point.cuh"
 #include "attend_item_shared.cuh"
@@ -35,6 +36,13 @@ struct FastShared : ItemShared<kFastRows> {
   /// a row does not see a position).
   alignas(16) std::uint16_t operand[kFastRows][kOperandStride];
 };
+
+/// Four consecutive operands, from a multiple of four on.
+__device__ __forceinline__ uint2 four_operands(const std::uint16_t* operands) {
+  uint2 words;
+  std::memcpy(&words, __builtin_assume_aligned(operands, sizeof words), sizeof words);
+  return words;
+}
 
 /// 2^x within a relative 2^-22; results below 2^-126 may be 0.
 __device__ __forceinline__ float exp2_fast(float x) {

@@ -168,10 +168,8 @@ __device__ __forceinline__ void weigh_values_fast(const AttendPlan& plan,
       const int first = first_of_fast_step(step, warp);
       FastValues<kDType>& values = ahead.steps[step % kAhead];
       if (first + kFastStepPositions > seen.begin && first < seen.end) {
-        const uint2 upper =
-            *reinterpret_cast<const uint2*>(&shared.operand[group][first + 4 * tig]);
-        const uint2 lower =
-            *reinterpret_cast<const uint2*>(&shared.operand[group + 8][first + 4 * tig]);
+        const uint2 upper = four_operands(&shared.operand[group][first + 4 * tig]);
+        const uint2 lower = four_operands(&shared.operand[group + 8][first + 4 * tig]);
         const std::uint32_t a[4] = {upper.x, lower.x, upper.y, lower.y};
         sums.add(a, values);
       }

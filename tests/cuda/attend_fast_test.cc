@@ -161,7 +161,7 @@ class Oracle {
     const auto dim = static_cast<std::size_t>(self_.head_dim);
     std::vector<double> out(dim), magnitude(dim), error(dim), top(1024);
     double total = self_.sinks ? std::exp2(sink - m) : 0.0;
-    double total_error = total * 4 * kUnit * (1 + std::fabs(sink) + (m - sink));
+    double total_error = self_.sinks ? total * 4 * kUnit * (1 + std::fabs(sink) + (m - sink)) : 0.0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       double p = std::exp2(scores[i].s - m);
       const double r =
