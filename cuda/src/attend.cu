@@ -68,7 +68,7 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
 }
 
 AttendKernel choose_kernel(const AttendArg& arg, const AttendOptions& options) {
-  const AttendKernel kernel = find_tuned(arg, options.fast);
+  const AttendKernel kernel = options.general_only ? AttendKernel{} : find_tuned(arg, options.fast);
   if (kernel.launch != nullptr) {
     return kernel;
   }
@@ -135,11 +135,10 @@ bool rows_are_packed(const KVRowsArg& rows) {
          rows.head_stride_bytes % 16 == 0 && rows.block_stride_bytes % 16 == 0;
 }
 
-void attend_within(const AttendArg& arg,
-                   const AttendOptions& options,
-                   std::int64_t workspace_bytes,
-                   Workspace& workspace,
-                   Stream stream) {
+void attend(const AttendArg& arg,
+            const AttendOptions& options,
+            Workspace& workspace,
+            Stream stream) {
   if (arg.step.batch == 0 || arg.step.tokens == 0) {
     return;
   }
@@ -148,7 +147,8 @@ void attend_within(const AttendArg& arg,
   const std::int64_t num_tiles = plan.num_tiles;
   const std::int64_t blocks = arg.kv_heads * std::max<std::int64_t>(plan.rows, plan.chunks);
   const std::int64_t bytes = arg.kv_heads * plan.rows * plan.chunks * (arg.values.head_dim + 2) * 4;
-  const std::int64_t fitting = plan.in_partials || bytes == 0 ? num_tiles : workspace_bytes / bytes;
+  const std::int64_t fitting =
+      plan.in_partials || bytes == 0 ? num_tiles : options.workspace_bytes / bytes;
   const std::int64_t slice =
       std::max<std::int64_t>(1, std::min({num_tiles, fitting, kMaxGridX / blocks}));
   if (plan.chunks > 0) {
@@ -161,13 +161,6 @@ void attend_within(const AttendArg& arg,
     }
     launch_attend_combine(plan, stream);
   }
-}
-
-void attend(const AttendArg& arg,
-            const AttendOptions& options,
-            Workspace& workspace,
-            Stream stream) {
-  attend_within(arg, options, kAttendWorkspaceBytes, workspace, stream);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -33,6 +33,11 @@ struct AttendOptions {
   /// Refuse, by name, what none of the kernels made for one shape takes, instead of passing it to
   /// the general one, which takes every shape and is several times slower.
   bool tuned_only = false;
+  /// Pass everything to the general kernel; for tests.
+  bool general_only = false;
+  /// Of partial results: a call that needs more is done in slices, one after another in the same
+  /// memory. No result depends on it. A single tile may exceed it.
+  std::int64_t workspace_bytes = std::int64_t{256} << 20;
 };
 
 void append(const AppendArg& arg, Stream stream);

@@ -26,8 +26,11 @@ struct EmulatedDeviceOptions {
   std::uint64_t seed = 0;
   int workers = 1;  ///< Host threads that run thread blocks; 0 or less: one for each core.
   AsyncCopies copies = AsyncCopies::Random;
-  bool fast = false;        ///< Attention on float tensor cores, within a bound instead of exact.
-  bool tuned_only = false;  ///< Refuse attention that only the general kernel takes.
+  bool fast = false;          ///< Attention on float tensor cores, within a bound instead of exact.
+  bool tuned_only = false;    ///< Refuse attention that only the general kernel takes.
+  bool general_only = false;  ///< Pass all attention to the general kernel.
+  /// Partial results of attention that fit at once; 0 or less: as on a GPU.
+  std::int64_t attend_workspace_bytes = 0;
 };
 
 /// Operations raise, besides what a device raises, Internal with a description when a kernel does
