@@ -2,6 +2,7 @@
 // shapes that no other kernel takes.
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "attend_testing.h"
@@ -50,6 +51,49 @@ INSTANTIATE_TEST_SUITE_P(AttendGeneral,
                            return std::string(to_string(std::get<0>(param_info.param))) + "_" +
                                   std::string(to_string(std::get<1>(param_info.param)));
                          });
+
+TEST(AttendGeneral, EveryHeadDimGivesTheBitsOfTheReference) {
+  for (const DType dtype : {DType::F32, DType::BF16, DType::E5M2, DType::Int8, DType::Int4}) {
+    for (const auto& [keys, values] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{8, 8},
+                                                            {16, 24},
+                                                            {88, 104},
+                                                            {248, 264},
+                                                            {264, 8},
+                                                            {512, 520},
+                                                            {520, 512},
+                                                            {1024, 1024}}) {
+      Model model{.kv_heads = 1, .group = 2, .head_dim = keys, .v_head_dim = values};
+      store_as(dtype, KVScale::PerTokenHead, model, Part::Key);
+      store_as(dtype, KVScale::PerTokenHead, model, Part::Value);
+      EXPECT_EQ(difference_from_reference(model, {}, {{0, 40}}, {{{0, 1}, {1, 2}}}, kGeneral), "")
+          << to_string(dtype) << " " << keys << " " << values;
+    }
+  }
+}
+
+TEST(AttendGeneral, EveryLayoutGivesTheBitsOfTheReference) {
+  for (const std::int64_t group : {1, 8, 11}) {
+    for (const std::int64_t window : {0, 29}) {
+      for (const bool paged : {true, false}) {
+        const Model model{.kv_heads = 1,
+                          .group = group,
+                          .head_dim = 40,
+                          .v_head_dim = 48,
+                          .query_dtype = DType::F16,
+                          .kv_dtype = DType::F16,
+                          .window = window,
+                          .out_dtype = DType::F16};
+        const Placement placement{
+            .paged = paged, .block_size = 2, .max_step = 3, .cumulative_k = false};
+        EXPECT_EQ(
+            difference_from_reference(model, placement, {{0, 266}}, {{{0, 3}, {1, 1}}}, kGeneral),
+            "")
+            << name_of(model, placement);
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace octavo::cuda_test
