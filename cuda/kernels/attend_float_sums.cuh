@@ -82,6 +82,28 @@ __device__ __forceinline__ void float_dots(const FloatThread& at,
   }
 }
 
+/// Adds the value of a slot to the sums of the rows that see it. `weights`: of an even stage and of
+/// the odd one after it.
+template <typename Shape, bool kFull>
+__device__ __forceinline__ void weigh_value(unsigned seen,
+                                            const float2 (&weights)[Shape::kRows],
+                                            int stage,
+                                            const FloatShared<Shape>& shared,
+                                            float (&o)[Shape::kRows * 8]) {
+  float value[8];
+  read_slot(shared, stage, value);
+  OCTAVO_UNROLL
+  for (int row = 0; row < Shape::kRows; ++row) {
+    const float w = stage % 2 == 0 ? weights[row].x : weights[row].y;
+    if (kFull || (seen >> row & 1u) != 0) {
+      OCTAVO_UNROLL
+      for (int e = 0; e < 8; ++e) {
+        o[8 * row + e] = __fmaf_rn(w, value[e], o[8 * row + e]);
+      }
+    }
+  }
+}
+
 /// The thread's unit of its stream, for all rows: one chain of multiply-adds an element, from +0
 /// over the tokens that the row sees.
 template <typename Shape, bool kFull>
@@ -94,57 +116,44 @@ __device__ __forceinline__ void weigh_values(const FloatThread& at,
   }
   OCTAVO_NO_UNROLL
   for (int step = at.first_step; step < at.end_step; step += Shape::kStages) {
-    float2 weights[Shape::kRows];  // Of two tokens.
     OCTAVO_UNROLL
-    for (int stage = 0; stage < Shape::kStages; ++stage) {
-      fetch_next<Shape, kFull>(shared.value_rows, at, step, stage, shared);
-      const unsigned seen =
-          kFull ? 0xFFu : shared.seen[at.stream + Shape::kStreams * (step + stage)];
-      if (stage % 2 == 0) {
-        OCTAVO_UNROLL
-        for (int row = 0; row < Shape::kRows; ++row) {
-          weights[row] = *reinterpret_cast<const float2*>(
-              shared.scores + score_at<Shape>(row, at.stream, step + stage));
-        }
-      }
-      if (!at.active || seen == 0) {
-        continue;
-      }
-      float value[8];
-      read_slot(shared, stage, value);
+    for (int pair = 0; pair < Shape::kStages; pair += 2) {
+      float2 weights[Shape::kRows];  // Of two tokens.
       OCTAVO_UNROLL
       for (int row = 0; row < Shape::kRows; ++row) {
-        const float w = stage % 2 == 0 ? weights[row].x : weights[row].y;
-        if (kFull || (seen >> row & 1u) != 0) {
-          OCTAVO_UNROLL
-          for (int e = 0; e < 8; ++e) {
-            o[8 * row + e] = __fmaf_rn(w, value[e], o[8 * row + e]);
-          }
+        weights[row] = *reinterpret_cast<const float2*>(
+            shared.scores + score_at<Shape>(row, at.stream, step + pair));
+      }
+      OCTAVO_UNROLL
+      for (int stage = pair; stage < pair + 2; ++stage) {
+        fetch_next<Shape, kFull>(shared.value_rows, at, step, stage, shared);
+        const int t = at.stream + Shape::kStreams * (step + stage);
+        const unsigned seen = kFull ? 0xFFu : shared.seen[t];
+        if (at.active && seen != 0) {
+          weigh_value<Shape, kFull>(seen, weights, stage, shared, o);
         }
       }
     }
   }
 }
 
-/// The tree over the streams of a warp. Again each level halves what a lane keeps: of the row's
-/// elements [row][8] it ends with kKept, from `first` on.
-template <typename Shape>
-__device__ __forceinline__ int reduce_streams(float (&o)[Shape::kRows * 8]) {
-  int first = 0;
-  int kept = Shape::kRows * 8;
-  OCTAVO_UNROLL
-  for (int bit = Shape::kLanes; bit < 32; bit *= 2) {
-    const bool odd = (static_cast<int>(threadIdx.x) & bit) != 0;
-    kept /= 2;
+/// The tree over the streams of a warp, from lanes kBit apart on. Again each level halves what a
+/// lane keeps: of kCount sums it ends with the first ones of `o`; returns which was the first.
+template <int kBit, int kCount>
+__device__ __forceinline__ int reduce_streams(float* o) {
+  if constexpr (kBit < 32) {
+    constexpr int kKept = kCount / 2;
+    const bool odd = (static_cast<int>(threadIdx.x) & kBit) != 0;
     OCTAVO_UNROLL
-    for (int i = 0; i < kept; ++i) {
-      const float keep = odd ? o[kept + i] : o[i];
-      const float send = odd ? o[i] : o[kept + i];
-      o[i] = __fadd_rn(keep, __shfl_xor_sync(kWholeWarp, send, bit));
+    for (int i = 0; i < kKept; ++i) {
+      const float keep = odd ? o[kKept + i] : o[i];
+      const float send = odd ? o[i] : o[kKept + i];
+      o[i] = __fadd_rn(keep, __shfl_xor_sync(kWholeWarp, send, kBit));
     }
-    first += odd ? kept : 0;
+    return (odd ? kKept : 0) + reduce_streams<2 * kBit, kKept>(o);
+  } else {
+    return 0;
   }
-  return first;
 }
 
 /// The tree over the warps, and the outs of rows first_row .. + kOutRows - 1.
@@ -189,7 +198,7 @@ __device__ __forceinline__ void float_outs(const AttendPlan& plan,
   constexpr int kKept = Shape::kRows * 8 / (32 / Shape::kLanes);
   static_assert(Shape::kOutRows == Shape::kRows || Shape::kLanes == 32);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int first = reduce_streams<Shape>(o);
+  const int first = reduce_streams<Shape::kLanes, Shape::kRows * 8>(o);
   OCTAVO_UNROLL
   for (int batch = 0; batch < Shape::kRows / Shape::kOutRows; ++batch) {
     constexpr int kBatch = kKept / (Shape::kRows / Shape::kOutRows);

@@ -20,10 +20,6 @@ std::int64_t row_bytes(const KVRowsArg& rows) {
                                      : rows.head_dim * bytes_per_element(rows.dtype);
 }
 
-std::string name_of(const KVRowsArg& rows) {
-  return std::string(rows.codec == KVCodec::None ? to_string(rows.dtype) : to_string(rows.codec));
-}
-
 AttendKernel find_tuned(const AttendArg& arg, bool fast) {
   AttendKernel kernel = fast ? find_attend_fast(arg) : AttendKernel{};
   for (const auto& find : {find_attend_int, find_attend_float}) {
@@ -52,8 +48,9 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
 }
 
 [[noreturn]] void refuse(const AttendArg& arg, bool fast) {
-  std::string text = "attend: no tuned kernel for keys " + name_of(arg.keys) + ", values " +
-                     name_of(arg.values) + ", head_dim " + std::to_string(arg.keys.head_dim);
+  std::string text = "attend: no tuned kernel for keys " + std::string(to_string(arg.keys.dtype)) +
+                     ", values " + std::string(to_string(arg.values.dtype)) + ", head_dim " +
+                     std::to_string(arg.keys.head_dim);
   if (arg.values.head_dim != arg.keys.head_dim) {
     text += " and " + std::to_string(arg.values.head_dim);
   }

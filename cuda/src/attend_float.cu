@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "attend_table.h"
 
@@ -6,22 +7,11 @@ namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 namespace {
 
-std::span<const FloatKernel> kernels_of(DType dtype) {
-  switch (dtype) {
-    case DType::F32:
-      return float_kernels_f32();
-    case DType::F16:
-      return float_kernels_f16();
-    case DType::BF16:
-      return float_kernels_bf16();
-    case DType::E4M3:
-      return float_kernels_e4m3();
-    case DType::E5M2:
-      return float_kernels_e5m2();
-    default:
-      return {};
-  }
-}
+constexpr auto kTable = std::to_array<std::span<const FloatKernel> (*)()>(
+    {float_kernels_f32_64, float_kernels_f32_96, float_kernels_f32_192, float_kernels_f16_64,
+     float_kernels_f16_96, float_kernels_f16_192, float_kernels_bf16_64, float_kernels_bf16_96,
+     float_kernels_bf16_192, float_kernels_e4m3_64, float_kernels_e4m3_96, float_kernels_e4m3_192,
+     float_kernels_e5m2_64, float_kernels_e5m2_96, float_kernels_e5m2_192});
 
 }  // namespace
 
@@ -34,9 +24,12 @@ AttendKernel find_attend_float(const AttendArg& arg) {
   // The fewest rows that hold a sequence's, or as many as there are kernels for.
   const std::int64_t rows =
       std::min<std::int64_t>(8, arg.step.max_query_len * (arg.q_heads / arg.kv_heads));
-  for (const FloatKernel& kernel : kernels_of(arg.keys.dtype)) {
-    if (kernel.head_dim == arg.keys.head_dim && kernel.rows >= rows) {
-      return {kernel.launch, kernel.rows};
+  for (const auto& part : kTable) {
+    for (const FloatKernel& kernel : part()) {
+      if (kernel.dtype == arg.keys.dtype && kernel.head_dim == arg.keys.head_dim &&
+          kernel.rows >= rows) {
+        return {kernel.launch, kernel.rows};
+      }
     }
   }
   return {};

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "octavo/cuda/emulated_device.h"
@@ -22,11 +24,12 @@ using ops_test::Placement;
 using ops_test::Results;
 using ops_test::Step;
 
-/// The emulated device, whose cache rows the reference writes: attention alone is under test.
-class AttendDevice final : public Device {
+/// A device like `device`, but for what a test does to the arguments of attention.
+class ChangedDevice final : public Device {
  public:
-  explicit AttendDevice(const EmulatedDeviceOptions& options)
-      : device_(make_emulated_device(options)), reference_(make_cpu_device(1)) {}
+  using Attend = std::function<void(Device& device, const AttendArg& arg)>;
+  ChangedDevice(std::shared_ptr<Device> device, Attend attend)
+      : device_(std::move(device)), attend_(std::move(attend)) {}
 
   DeviceKind kind() const noexcept override { return device_->kind(); }
   std::string_view name() const noexcept override { return device_->name(); }
@@ -47,16 +50,16 @@ class AttendDevice final : public Device {
   void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) override {
     device_->fill(dst, value, size_bytes);
   }
-  void append(const AppendArg& arg) override { reference_->append(arg); }
-  void attend(const AttendArg& arg) override { device_->attend(arg); }
+  void append(const AppendArg& arg) override { device_->append(arg); }
+  void attend(const AttendArg& arg) override { attend_(*device_, arg); }
 
  private:
   std::shared_ptr<Device> device_;
-  std::shared_ptr<Device> reference_;
+  Attend attend_;
 };
 
 inline Placement on_device(Placement placement, const EmulatedDeviceOptions& options) {
-  placement.device = [options] { return std::make_shared<AttendDevice>(options); };
+  placement.device = [options] { return make_emulated_device(options); };
   return placement;
 }
 
@@ -79,8 +82,11 @@ inline Results run_after(const Model& model,
     longest = std::max(longest, length);
   }
   ops_test::World world(model, placement, lengths.rbegin()->first + 1, longest);
-  if (!before.empty()) {
-    world.fill(before);
+  for (auto [sequence, tokens] : before) {
+    for (int piece = 0; tokens > 0; tokens -= piece) {
+      piece = static_cast<int>(std::min<std::int64_t>(tokens, placement.max_step));
+      world.fill({{sequence, piece}});
+    }
   }
   Results results;
   for (const Step& step : steps) {
