@@ -45,5 +45,5 @@
 #include "cuda_platform.cuh"
 #else
 #define OCTAVO_CUDA_TARGET emulated
-#include "../emulation/emulation.h"
+#include "emulation/emulation.h"
 #endif

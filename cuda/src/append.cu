@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "../kernels/append.cuh"
+#include "kernels/append.cuh"
 #include "operations.h"
 #include "row_launch.h"
 

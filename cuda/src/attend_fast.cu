@@ -1,4 +1,4 @@
-#include "../kernels/attend_fast.cuh"
+#include "kernels/attend_fast.cuh"
 #include "attend_plan.h"
 
 namespace octavo::cuda {

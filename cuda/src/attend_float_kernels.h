@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "../kernels/attend_float.cuh"
+#include "kernels/attend_float.cuh"
 #include "attend_table.h"
 
 namespace octavo::cuda {

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/device_ops.h"
 #include "octavo/kv_ops.h"
 #include "operations.h"

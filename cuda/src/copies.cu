@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "../kernels/copies.cuh"
+#include "kernels/copies.cuh"
 #include "operations.h"
 #include "row_launch.h"
 

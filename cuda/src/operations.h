@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/device_ops.h"
 
 namespace octavo::cuda {
@@ -48,7 +48,10 @@ void zero_slots(const ZeroSlotsArg& arg, Stream stream);
 void conv_update(const ConvUpdateArg& arg, Stream stream);
 void gated_delta_update(const GatedDeltaUpdateArg& arg, Stream stream);
 void selective_state_update(const SelectiveStateUpdateArg& arg, Stream stream);
-void attend(const AttendArg& arg, const AttendOptions& options, Workspace& workspace, Stream stream);
+void attend(const AttendArg& arg,
+            const AttendOptions& options,
+            Workspace& workspace,
+            Stream stream);
 
 }  // namespace OCTAVO_CUDA_TARGET
 }  // namespace octavo::cuda

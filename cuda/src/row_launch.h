@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/device_ops.h"
 
 namespace octavo::cuda {

@@ -102,9 +102,22 @@ std::vector<std::int32_t> sums_of(const std::vector<std::int32_t>& values) {
   return sums;
 }
 
+// In [low, high), from 24 bits of the generator.
+float uniform(std::mt19937& random, float low, float high) {
+  return low + (high - low) * (static_cast<float>(random() >> 8) * 0x1p-24f);
+}
+
+// Roughly normal, of deviation 1: the sum of twelve uniforms.
+float bell(std::mt19937& random) {
+  float sum = -6.0f;
+  for (int i = 0; i < 12; ++i) {
+    sum += uniform(random, 0.0f, 1.0f);
+  }
+  return sum;
+}
+
 // Bytes of one row of plausible numbers.
 std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, std::mt19937& random) {
-  std::normal_distribution<float> bell(0.0f, 1.0f);
   std::vector<float> x(static_cast<std::size_t>(dim));
   std::generate(x.begin(), x.end(), [&] { return bell(random); });
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(dim) * 4);
@@ -123,7 +136,6 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
   const std::int64_t blocks =
       *std::max_element(data.block_table.begin(), data.block_table.end()) + 3;
   const std::int64_t rows = blocks * attend_case.kv_heads * attend_case.block_size;
-  std::uniform_real_distribution<float> scale(0.5f, 1.5f);
   for (const int part : {0, 1}) {
     const CaseRows& kind = part == 0 ? attend_case.keys : attend_case.values;
     const float unit =
@@ -135,7 +147,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
     data.scales[part].assign(static_cast<std::size_t>(is_static ? attend_case.kv_heads : rows),
                              std::numeric_limits<float>::quiet_NaN());
     for (float& x : data.scales[part]) {
-      x = is_static ? scale(random) * unit : x;
+      x = is_static ? uniform(random, 0.5f, 1.5f) * unit : x;
     }
     for (std::size_t i = 0; i < attend_case.lengths.size(); ++i) {
       for (std::int64_t p = attend_case.first_seen(i); p < attend_case.lengths[i]; ++p) {
@@ -144,7 +156,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
           const auto row = draw_row(kind, attend_case.head_dim, random);
           std::copy(row.begin(), row.end(), data.rows[part].begin() + at * data.row_bytes[part]);
           if (!is_static) {
-            data.scales[part][static_cast<std::size_t>(at)] = scale(random) * unit;
+            data.scales[part][static_cast<std::size_t>(at)] = uniform(random, 0.5f, 1.5f) * unit;
           }
         }
       }
@@ -161,7 +173,9 @@ void draw_table(const AttendCase& attend_case, std::mt19937& random, CaseData& d
   const auto cells = static_cast<std::size_t>(data.columns) * attend_case.lengths.size();
   std::vector<std::int32_t> ids(cells + 2);
   std::iota(ids.begin(), ids.end(), 0);
-  std::shuffle(ids.begin(), ids.end(), random);
+  for (std::size_t i = ids.size(); i > 1; --i) {
+    std::swap(ids[i - 1], ids[random() % i]);
+  }
   data.block_table.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cells));
   for (std::size_t i = 0; i < attend_case.lengths.size() && attend_case.paged; ++i) {
     const std::int64_t first = attend_case.first_seen(i) / attend_case.block_size;
@@ -215,7 +229,15 @@ std::int64_t AttendCase::first_seen(std::size_t sequence) const {
 float case_sink(const AttendCase& attend_case, std::int64_t q_head) {
   std::mt19937 random(
       static_cast<unsigned>(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head)));
-  return std::uniform_real_distribution<float>(-2.0f, 4.0f)(random);
+  return uniform(random, -2.0f, 4.0f);
+}
+
+std::vector<float> sinks_of(const AttendCase& attend_case) {
+  std::vector<float> sinks;
+  for (std::int64_t head = 0; head < attend_case.q_heads(); ++head) {
+    sinks.push_back(case_sink(attend_case, head));
+  }
+  return sinks;
 }
 
 CaseData make_data(const AttendCase& attend_case) {
@@ -223,10 +245,10 @@ CaseData make_data(const AttendCase& attend_case) {
   CaseData data;
   draw_table(attend_case, random, data);
   draw_storage(attend_case, random, data);
-  std::normal_distribution<float> bell(0.0f, attend_case.magnitude);
   const std::int64_t count = attend_case.tokens() * attend_case.q_heads() * attend_case.head_dim;
   data.queries.resize(static_cast<std::size_t>(count));
-  std::generate(data.queries.begin(), data.queries.end(), [&] { return bell(random); });
+  std::generate(data.queries.begin(), data.queries.end(),
+                [&] { return attend_case.magnitude * bell(random); });
   if (attend_case.edit) {
     attend_case.edit(attend_case, data);
   }
@@ -249,11 +271,7 @@ CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device&
   const Upload table(device, data.block_table);
   const Upload seqlens_q(device, sums_of(attend_case.queries));
   const Upload seqlens_k(device, cumulative ? sums_of(attend_case.lengths) : attend_case.lengths);
-  std::vector<float> sink_values;
-  for (std::int64_t head = 0; head < heads; ++head) {
-    sink_values.push_back(case_sink(attend_case, head));
-  }
-  const Upload sinks(device, sink_values);
+  const Upload sinks(device, sinks_of(attend_case));
   const std::int64_t rows = tokens * heads;
   const std::int64_t out_bytes = rows * dim * bytes_per_element(attend_case.out_dtype);
   const Upload out(device, nullptr, out_bytes);
@@ -261,8 +279,7 @@ CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device&
   const Upload max_sum(device, nullptr, rows * 8);
   const Upload partial_max_sum(device, nullptr, rows * chunks * 8);
   const Upload partial_out(device, nullptr, rows * chunks * dim * 4);
-  const auto scale =
-      static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))));
+  const double scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
   const auto cap = static_cast<double>(attend_case.soft_cap);
   const std::int64_t stride = head_stride_of(attend_case);
   device.attend(

@@ -44,8 +44,8 @@ Ceilings measure_ceilings(GpuTimer& timer, std::int64_t size_bytes) {
   require(cudaMalloc(&from, static_cast<std::size_t>(size_bytes)), "cudaMalloc");
   require(cudaMalloc(&to, static_cast<std::size_t>(size_bytes)), "cudaMalloc");
   require(cudaMemset(from, 0, static_cast<std::size_t>(size_bytes)), "cudaMemset");
-  const auto blocks =
-      static_cast<unsigned>(size_bytes / static_cast<std::int64_t>(sizeof(uint4)) / kThreads / kLoads);
+  const auto words = size_bytes / static_cast<std::int64_t>(sizeof(uint4));
+  const auto blocks = static_cast<unsigned>(words / kThreads / kLoads);
   const auto bytes = static_cast<double>(size_bytes);
   Ceilings ceilings;
   const double copy_us = timer.median_us(

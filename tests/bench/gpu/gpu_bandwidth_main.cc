@@ -1,5 +1,5 @@
-// gpu_bandwidth [FILE]: what the kernels reach on this machine's GPU, beside what its memory gives in
-// the same run. A table on standard output, and the same as JSON in FILE.
+// gpu_bandwidth [FILE]: what the kernels reach on this machine's GPU, beside what its memory gives
+// in the same run. A table on standard output, and the same as JSON in FILE.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -119,7 +119,7 @@ class Layer {
 
  private:
   Tensor rows(std::int64_t blocks, std::int64_t columns, const std::shared_ptr<Device>& device) {
-    const std::int64_t width = shape_.codec == KVCodec::Int4 ? shape_.head_dim / 2 : shape_.head_dim;
+    const std::int64_t width = shape_.head_dim / (shape_.codec == KVCodec::Int4 ? 2 : 1);
     auto info = std::make_shared<KVRowInfo>();
     info->layout = Layout::Paged;
     info->capacity = columns * kBlock;
@@ -210,7 +210,7 @@ void prefill_cases(const std::shared_ptr<Device>& device,
                    const std::shared_ptr<Device>& fast,
                    const Run& run) {
   const Shape shape{.batch = 1, .context = 4096, .query = 4096, .group = 4};
-  const double pairs = 0.5 * static_cast<double>(shape.context) * static_cast<double>(shape.context);
+  const double pairs = 0.5 * static_cast<double>(shape.context * shape.context);
   const double operations =
       pairs * 4.0 * static_cast<double>(shape.head_dim * shape.kv_heads * shape.group);
   for (const bool is_fast : {false, true}) {

@@ -1,5 +1,5 @@
-// GpuTimer: how long work on a GPU takes, by CUDA events around replays of a captured graph, so that
-// neither the host's calls nor its clock are in the figure.
+// GpuTimer: how long work on a GPU takes, by CUDA events around replays of a captured graph, so
+// that neither the host's calls nor its clock are in the figure.
 //
 // Threads: one at a time.
 #pragma once
