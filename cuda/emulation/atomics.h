@@ -14,9 +14,7 @@ namespace octavo::emulation {
 #if defined(OCTAVO_EMULATION_TSAN)
 inline void before_atomic(void* address) {
   Thread& thread = *current_thread;
-  if (thread.fences.fenced) {
-    thread.block->publish(thread, address);
-  }
+  thread.block->publish(thread, address);
 }
 inline void after_atomic(void* address) {
   const Quiet quiet;
@@ -30,7 +28,6 @@ inline void fence() {
     order_acquire(fences.observed[i]);
   }
   fences.observations = 0;
-  fences.fenced = true;
   order_release(&fences.released);
 }
 #else

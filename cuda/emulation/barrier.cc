@@ -1,6 +1,5 @@
 #include "barrier.h"
 
-#include <string>
 #include <utility>
 
 #include "block.h"
@@ -12,6 +11,11 @@ namespace octavo::emulation {
 void Barrier::reset() {
   waiting_ = 0;
   first_ = nullptr;
+}
+
+std::string Barrier::waits() const {
+  return std::to_string(waiting_) + " from " + named(*first_) + " on wait in " +
+         placed(operation_, site_);
 }
 
 unsigned Barrier::pass(Thread& thread, Operation operation, bool predicate, Site site) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "operation.h"
 #include "site.h"
@@ -18,7 +19,8 @@ class Barrier {
   unsigned pass(Thread& thread, Operation operation, bool predicate, Site site);
 
   unsigned waiting() const { return waiting_; }
-  const Thread* first() const { return first_; }
+  /// How many wait where, in words.
+  std::string waits() const;
 
  private:
   Operation operation_ = Operation::None;

@@ -11,10 +11,14 @@ constinit thread_local Thread* current_thread = nullptr;
 
 namespace {
 
-// More fibers than threads where races are looked for, so that a thread of the next block is not
-// the fiber that the same thread of this block was: one fiber cannot race with itself.
-constexpr std::size_t kSpareFibers = kDetectsRaces ? 37 : 0;
-constexpr std::size_t kRotation = kDetectsRaces ? 17 : 0;
+// Where races are looked for, a block's threads are other fibers than those of the block before:
+// one fiber cannot race with itself, and keeps what its block's barriers told it. Two blocks' worth
+// is what memory allows: such a fiber takes most of a megabyte.
+constexpr std::size_t kFewestFibers = 64;
+
+std::size_t fibers_for(unsigned threads) {
+  return kDetectsRaces ? std::max(kFewestFibers, std::size_t{2} * threads) : threads;
+}
 
 // Stacks begin at different places of a page: equal ones would share a few sets of the cache.
 std::size_t stagger_of(std::size_t number) {
@@ -45,10 +49,16 @@ std::string Block::run(Grid& grid, cuda::uint3 index, Random random) {
   exited_ = 0;
   error_.clear();
   shared_.reset(grid.shared_bytes);
-  barrier_.reset();
   ready_.clear();
+  // Their addresses order memory: new ones, or the threads of one block would be ordered behind
+  // those of the block before.
+  if (meetings_ == nullptr || kDetectsRaces) {
+    meetings_ = std::make_unique<Meetings>();
+  }
+  meetings_->barrier.reset();
   assign_threads();
   caller_.adopt_caller();
+  order_release(&grid.started);  // This OS thread's own variables were made before.
   Thread* first = shuffles() ? ready_.pop_any(random_) : ready_.pop_first();
   current_thread = first;
   Fiber::switch_to(caller_, first->fiber);
@@ -60,10 +70,9 @@ std::string Block::run(Grid& grid, cuda::uint3 index, Random random) {
 }
 
 void Block::assign_threads() {
-  while (pool_.size() < threads_ + kSpareFibers) {
+  while (pool_.size() < fibers_for(threads_)) {
     pool_.emplace_back();
   }
-  rotation_ += kRotation;
   for (unsigned i = 0; i < threads_; ++i) {
     const std::size_t place = (i + rotation_) % pool_.size();
     Thread& thread = pool_[place];
@@ -73,10 +82,9 @@ void Block::assign_threads() {
     thread.number = i;
     thread.index = {i % across, i / across % down, i / across / down};
     thread.lane = i % kWarpSize;
-    thread.warp = &warps_[i / kWarpSize];
+    thread.warp = &meetings_->warps[i / kWarpSize];
     thread.waits_in = Operation::None;
     thread.copies.reset();
-    thread.fences.fenced = false;
     thread.fences.observations = 0;
     if (!thread.is_prepared) {
       thread.fiber.prepare(&Block::run_thread, stagger_of(place));
@@ -85,9 +93,10 @@ void Block::assign_threads() {
     by_number_[i] = &thread;
     ready_.push(&thread);
   }
+  rotation_ += kDetectsRaces ? threads_ : 0;
   for (unsigned first = 0; first < threads_; first += kWarpSize) {
     const unsigned lanes = std::min(threads_ - first, kWarpSize);
-    warps_[first / kWarpSize].reset(0xFFFFFFFFu >> (kWarpSize - lanes));
+    meetings_->warps[first / kWarpSize].reset(0xFFFFFFFFu >> (kWarpSize - lanes));
   }
 }
 
@@ -133,8 +142,8 @@ void Block::end_thread(Thread& thread) {
   Fiber* next = &caller_;
   {
     Quiet quiet;
-    if (barrier_.waiting() > 0) {
-      std::string what = named(thread) + " ends while " + waits_of(*this);
+    if (meetings_->barrier.waiting() > 0) {
+      std::string what = named(thread) + " ends while " + meetings_->barrier.waits();
       raise(quiet, std::move(what));
     }
     thread.warp->end_lane(quiet, thread);
@@ -167,13 +176,14 @@ void Block::suspend() {
   if (next != &thread) {
     Fiber::switch_to(thread.fiber, next->fiber);
     if (is_dropping_) {
+      order_release(&grid_->finished);
       Fiber::leave(thread.fiber, caller_);
     }
   }
+  thread.waits_in = Operation::None;
 }
 
 void Block::wake(Thread& thread) {
-  thread.waits_in = Operation::None;
   ready_.push(&thread);
 }
 
@@ -204,6 +214,7 @@ void Block::raise(Quiet& quiet, std::string&& what) {
   thread.is_running = false;
   thread.is_prepared = false;
   current_thread = nullptr;
+  order_release(&grid_->finished);
   quiet.end();
   Fiber::leave(thread.fiber, caller_);
 }

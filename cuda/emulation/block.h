@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 
 #include "barrier.h"
@@ -42,6 +43,12 @@ struct Grid {
   char finished = 0;
 };
 
+/// Where the threads of a block wait for each other.
+struct Meetings {
+  Barrier barrier;
+  std::array<Warp, kMaxBlockThreads / kWarpSize> warps;
+};
+
 class Block {
  public:
   Block();
@@ -60,7 +67,7 @@ class Block {
   bool shuffles() const { return grid_->options.seed != 0; }
   Random& random() { return random_; }
   SharedMemory& shared() { return shared_; }
-  Barrier& barrier() { return barrier_; }
+  Barrier& barrier() { return meetings_->barrier; }
   Thread& thread(unsigned number) { return *by_number_[number]; }
 
   /// Lets others run until somebody wakes the thread that calls. Never within a Quiet.
@@ -94,13 +101,12 @@ class Block {
   Random random_;
   ReadyQueue ready_;
   SharedMemory shared_;
-  Barrier barrier_;
-  std::array<Warp, kMaxBlockThreads / kWarpSize> warps_;
+  std::unique_ptr<Meetings> meetings_;
   std::deque<Thread> pool_;  // Kept from block to block, with their stacks.
   std::array<Thread*, kMaxBlockThreads> by_number_{};
   std::size_t rotation_ = 0;
   Fiber caller_;
-  void* courier_ = nullptr;
+  [[maybe_unused]] void* courier_ = nullptr;  // ThreadSanitizer's: see publish().
 };
 
 }  // namespace octavo::emulation

@@ -4,7 +4,7 @@
 #include <new>
 #include <string>
 
-#include "../src/kernel_device.h"
+#include "kernel_device.h"
 #include "octavo/error.h"
 
 namespace octavo::cuda {
@@ -48,10 +48,20 @@ emulation::CopyTime copy_time(AsyncCopies copies) {
   return emulation::CopyTime::Random;
 }
 
+AttendOptions attend_options(const EmulatedDeviceOptions& options) {
+  AttendOptions made{.fast = options.fast,
+                     .tuned_only = options.tuned_only,
+                     .general_only = options.general_only};
+  if (options.attend_workspace_bytes > 0) {
+    made.workspace_bytes = options.attend_workspace_bytes;
+  }
+  return made;
+}
+
 class EmulatedDevice final : public KernelDevice {
  public:
   explicit EmulatedDevice(const EmulatedDeviceOptions& options)
-      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}),
+      : KernelDevice(attend_options(options)),
         launches_{.options = {.seed = options.seed,
                               .workers = options.workers,
                               .copy_time = copy_time(options.copies)}} {}

@@ -21,6 +21,14 @@ namespace {
 // launch would cost more than most launches.
 class BlockPool {
  public:
+  BlockPool() = default;
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+  ~BlockPool() {
+    const Quiet quiet;
+    idle_.clear();
+  }
+
   std::unique_ptr<Block> take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) {
@@ -66,9 +74,6 @@ void check_shape(const Grid& grid) {
   if (grid.shared_bytes > kSharedBytes) {
     refuse(std::to_string(grid.shared_bytes) + " bytes of dynamic shared memory; at most " +
            std::to_string(kSharedBytes));
-  }
-  if (current_thread != nullptr) {
-    refuse("a kernel launches a kernel");
   }
 }
 
@@ -146,6 +151,10 @@ std::uint64_t worker_count(int workers, std::uint64_t blocks) {
 }  // namespace
 
 void run_grid(Grid& grid, LaunchSequence* sequence) {
+  if (current_thread != nullptr) {
+    Quiet quiet;
+    current_thread->block->raise(quiet, "a kernel launches a kernel");
+  }
   std::uint64_t launch_number = 0;
   if (sequence != nullptr) {
     grid.options = sequence->options;

@@ -81,14 +81,22 @@ void multiply_bytes(const std::uint64_t* lanes) {
 
 template <HalfFormat kFormat>
 void multiply_halves(const std::uint64_t* lanes) {
-  TensorCoreTerm a[kRows][kTensorCoreTerms];
-  TensorCoreTerm b[kColumns][kTensorCoreTerms];
+  std::uint16_t a[kRows][kTensorCoreTerms];
+  std::uint16_t b[kColumns][kTensorCoreTerms];
   const auto decode = [](std::uint32_t bits, bool /*is_a*/) {
-    return tensor_core_term(kFormat, static_cast<std::uint16_t>(bits));
+    return static_cast<std::uint16_t>(bits);
   };
   gather<float>(lanes, decode, a, b);
+  TensorCoreTerms rows[kRows];
+  TensorCoreTerms columns[kColumns];
+  for (unsigned i = 0; i < kRows; ++i) {
+    rows[i] = tensor_core_terms(kFormat, a[i]);
+  }
+  for (unsigned i = 0; i < kColumns; ++i) {
+    columns[i] = tensor_core_terms(kFormat, b[i]);
+  }
   update<float>(lanes, [&](unsigned row, unsigned column, float c) {
-    return tensor_core_sum(a[row], b[column], c);
+    return tensor_core_sum(rows[row], columns[column], c);
   });
 }
 

@@ -40,20 +40,29 @@ SharedMemory::~SharedMemory() {
 }
 
 void SharedMemory::allocate() {
-  memory_.reset();
   memory_.reset(static_cast<unsigned char*>(::operator new(kMemoryBytes, kAlignment)));
   dynamic_ = memory_.get() + kDynamicOffset;
+  next_ = memory_.get() + kStaticOffset;
+  forbid(memory_.get(), kMemoryBytes);
 }
 
 void SharedMemory::reset(std::size_t dynamic_bytes) {
   // New memory makes the race detector forget the block before: nothing orders the two.
-  if (memory_ == nullptr || kDetectsRaces) {
-    allocate();
+  if (kDetectsRaces) {
+    memory_.reset();
   }
-  forbid(memory_.get(), kMemoryBytes);
-  permit(dynamic_, dynamic_bytes);
-  std::memset(dynamic_, kPoison, dynamic_bytes);
-  next_ = memory_.get() + kStaticOffset;
+  if (memory_ == nullptr) {
+    if (!kDetectsRaces || dynamic_bytes > 0) {
+      allocate();
+    }
+  } else {
+    forbid(memory_.get(), kMemoryBytes);
+    next_ = memory_.get() + kStaticOffset;
+  }
+  if (dynamic_bytes > 0) {
+    permit(dynamic_, dynamic_bytes);
+    std::memset(dynamic_, kPoison, dynamic_bytes);
+  }
   arrays_ = 0;
   static_bytes_ = 0;
   dynamic_bytes_ = dynamic_bytes;
@@ -64,6 +73,9 @@ void* SharedMemory::array(const SharedArray& declaration) {
     if (places_[i].declaration == &declaration) {
       return places_[i].data;
     }
+  }
+  if (memory_ == nullptr) {
+    allocate();
   }
   const std::size_t size = declaration.size_bytes;
   // AddressSanitizer begins a range at a multiple of 8 only; below that, alignment is not strict.
@@ -86,7 +98,7 @@ void* SharedMemory::array(const SharedArray& declaration) {
 bool SharedMemory::holds(const void* data, std::size_t size) const {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());
-  return address >= begin && address + size <= begin + kMemoryBytes;
+  return memory_ != nullptr && address >= begin && address + size <= begin + kMemoryBytes;
 }
 
 }  // namespace octavo::emulation

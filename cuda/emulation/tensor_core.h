@@ -21,18 +21,19 @@ enum class HalfFormat { BF16, F16 };
 
 inline constexpr unsigned kTensorCoreTerms = 16;
 
-/// A 16-bit float taken apart: significand * 2^(exponent - 10), or not finite.
-struct TensorCoreTerm {
-  std::int32_t significand;
-  std::int32_t exponent;
-  float value;
+/// The 16-bit floats of one row of a or one column of b, taken apart: significand *
+/// 2^(exponent - 10).
+struct TensorCoreTerms {
+  std::int32_t significands[kTensorCoreTerms];
+  std::int32_t exponents[kTensorCoreTerms];
+  float values[kTensorCoreTerms];
+  bool are_finite;
 };
 
-TensorCoreTerm tensor_core_term(HalfFormat format, std::uint16_t code);
+TensorCoreTerms tensor_core_terms(HalfFormat format,
+                                  const std::uint16_t (&codes)[kTensorCoreTerms]);
 
 /// c + the products of a and b.
-float tensor_core_sum(const TensorCoreTerm (&a)[kTensorCoreTerms],
-                      const TensorCoreTerm (&b)[kTensorCoreTerms],
-                      float c);
+float tensor_core_sum(const TensorCoreTerms& a, const TensorCoreTerms& b, float c);
 
 }  // namespace octavo::emulation

@@ -4,7 +4,7 @@
 // Everything here is the same for all threads of a block but the arguments they pass.
 #pragma once
 
-#include "../src/attend_plan.h"
+#include "src/attend_plan.h"
 #include "convert.cuh"
 #include "rows.cuh"
 

@@ -110,6 +110,45 @@ __device__ __forceinline__ std::uint32_t f32_to_e5m2(float x) {
 #endif
 }
 
+// Two at once: codes side by side in one register, `low` in the lower half. One instruction of the
+// GPU each, where a single code takes as many.
+
+__device__ __forceinline__ std::uint32_t f32_to_f16x2(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  const __half2 codes = __floats2half2_rn(low, high);
+  return __half_as_ushort(__low2half(codes)) |
+         static_cast<std::uint32_t>(__half_as_ushort(__high2half(codes))) << 16;
+#else
+  return f32_to_f16(low) | f32_to_f16(high) << 16;
+#endif
+}
+
+__device__ __forceinline__ std::uint32_t f32_to_bf16x2(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  const __nv_bfloat162 codes = __floats2bfloat162_rn(low, high);
+  return __bfloat16_as_ushort(__low2bfloat16(codes)) |
+         static_cast<std::uint32_t>(__bfloat16_as_ushort(__high2bfloat16(codes))) << 16;
+#else
+  return f32_to_bf16(low) | f32_to_bf16(high) << 16;
+#endif
+}
+
+__device__ __forceinline__ std::uint32_t f32_to_e4m3x2(float low, float high) {
+#if OCTAVO_HAS_FP8_INSTRUCTIONS
+  return __nv_cvt_float2_to_fp8x2(make_float2(low, high), __NV_SATFINITE, __NV_E4M3);
+#else
+  return f32_to_e4m3(low) | f32_to_e4m3(high) << 8;
+#endif
+}
+
+__device__ __forceinline__ std::uint32_t f32_to_e5m2x2(float low, float high) {
+#if OCTAVO_HAS_FP8_INSTRUCTIONS
+  return __nv_cvt_float2_to_fp8x2(make_float2(low, high), __NV_SATFINITE, __NV_E5M2);
+#else
+  return f32_to_e5m2(low) | f32_to_e5m2(high) << 8;
+#endif
+}
+
 /// Element `index` of F32, F16 or BF16 data, exactly.
 __device__ __forceinline__ float load_element(DType dtype, const void* data, std::int64_t index) {
   if (dtype == DType::F32) {
@@ -120,7 +159,10 @@ __device__ __forceinline__ float load_element(DType dtype, const void* data, std
 }
 
 /// Element `index` = x, rounded to F32, F16 or BF16.
-__device__ __forceinline__ void store_element(DType dtype, void* data, std::int64_t index, float x) {
+__device__ __forceinline__ void store_element(DType dtype,
+                                              void* data,
+                                              std::int64_t index,
+                                              float x) {
   if (dtype == DType::F32) {
     static_cast<float*>(data)[index] = x;
   } else {

@@ -1,18 +1,32 @@
 // What a kernel is written in: CUDA where nvcc compiles it, the emulation of it where the host
 // compiler does. Kernels include this first and say nothing that one of the two cannot read.
 //
-// Plain CUDA, the same under both: __global__, __device__, __forceinline__, __launch_bounds__,
-// threadIdx, blockIdx, blockDim, gridDim, __syncthreads, __syncwarp, __shfl_*_sync, __ballot_sync,
-// __any_sync, __all_sync, atomicAdd and atomicMax of integers, __threadfence, __ldg, __byte_perm,
-// dim3, float2, float4, uint2, uint4, int2, int4 and their make_*, and the arithmetic that is
-// rounded where it is written: __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __fsqrt_rn,
-// __float2int_rn, __float_as_uint, __uint_as_float. Not the operators + - * / on floats: a compiler
-// may contract those.
+// Plain CUDA, the same under both:
+//
+//     __global__, __device__, __forceinline__, __launch_bounds__, __align__
+//     threadIdx, blockIdx, blockDim, gridDim
+//     __syncthreads, __syncthreads_count, __syncthreads_and, __syncthreads_or
+//     __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (numbers of 4 and
+//     8 bytes), __ballot_sync, __any_sync, __all_sync
+//     atomicAdd (int, unsigned, unsigned long long), atomicMax (int, unsigned), atomicCAS
+//     (unsigned), __threadfence: atomics order nothing without it, on the side that reads no more
+//     than on the side that writes
+//     dim3, int2, int4, uint2, uint4, float2, float4 and their make_*
+//     __ldg, __byte_perm, __dp4a, __popc, __clz, __ffs, min and max of two integers of one type,
+//     __float_as_uint, __uint_as_float, __float_as_int, __int_as_float
+//     __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __fsqrt_rn, __float2int_rn,
+//     __int2float_rn, __uint2float_rn: rounded where they are written. Not the operators + - * / on
+//     floats: a compiler may contract those.
+//
+// Every thread of a block passes the same barriers, and none ends before a barrier that others
+// wait at; every lane of a mask comes to a collective at one place of the source. CUDA forgives
+// some of that, the emulation nothing. No thread may spin on what another has yet to do.
 //
 // Written our way, because CUDA's way cannot be emulated or has no name:
 //
 //     OCTAVO_SHARED(Scratch, scratch);       static shared memory: a Scratch, without constructor
 //     OCTAVO_SHARED_ARRAY(float, table, 32); the same for an array: float table[32]
+//                                            (both aligned as the type is and no better)
 //     OCTAVO_DYNAMIC_SHARED(bytes);          unsigned char* of the launch's size, aligned to 128
 //     async_copy<16>(to, from, on)           cp.async; zeros when `on` is false
 //     async_copy_commit(), async_copy_wait<N>()
@@ -31,5 +45,5 @@
 #include "cuda_platform.cuh"
 #else
 #define OCTAVO_CUDA_TARGET emulated
-#include "../emulation/emulation.h"
+#include "emulation/emulation.h"
 #endif

@@ -20,10 +20,6 @@ std::int64_t row_bytes(const KVRowsArg& rows) {
                                      : rows.head_dim * bytes_per_element(rows.dtype);
 }
 
-std::string name_of(const KVRowsArg& rows) {
-  return std::string(rows.codec == KVCodec::None ? to_string(rows.dtype) : to_string(rows.codec));
-}
-
 AttendKernel find_tuned(const AttendArg& arg, bool fast) {
   AttendKernel kernel = fast ? find_attend_fast(arg) : AttendKernel{};
   for (const auto& find : {find_attend_int, find_attend_float}) {
@@ -52,8 +48,9 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
 }
 
 [[noreturn]] void refuse(const AttendArg& arg, bool fast) {
-  std::string text = "attend: no tuned kernel for keys " + name_of(arg.keys) + ", values " +
-                     name_of(arg.values) + ", head_dim " + std::to_string(arg.keys.head_dim);
+  std::string text = "attend: no tuned kernel for keys " + std::string(to_string(arg.keys.dtype)) +
+                     ", values " + std::string(to_string(arg.values.dtype)) + ", head_dim " +
+                     std::to_string(arg.keys.head_dim);
   if (arg.values.head_dim != arg.keys.head_dim) {
     text += " and " + std::to_string(arg.values.head_dim);
   }
@@ -68,7 +65,7 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
 }
 
 AttendKernel choose_kernel(const AttendArg& arg, const AttendOptions& options) {
-  const AttendKernel kernel = find_tuned(arg, options.fast);
+  const AttendKernel kernel = options.general_only ? AttendKernel{} : find_tuned(arg, options.fast);
   if (kernel.launch != nullptr) {
     return kernel;
   }
@@ -135,11 +132,10 @@ bool rows_are_packed(const KVRowsArg& rows) {
          rows.head_stride_bytes % 16 == 0 && rows.block_stride_bytes % 16 == 0;
 }
 
-void attend_within(const AttendArg& arg,
-                   const AttendOptions& options,
-                   std::int64_t workspace_bytes,
-                   Workspace& workspace,
-                   Stream stream) {
+void attend(const AttendArg& arg,
+            const AttendOptions& options,
+            Workspace& workspace,
+            Stream stream) {
   if (arg.step.batch == 0 || arg.step.tokens == 0) {
     return;
   }
@@ -148,7 +144,8 @@ void attend_within(const AttendArg& arg,
   const std::int64_t num_tiles = plan.num_tiles;
   const std::int64_t blocks = arg.kv_heads * std::max<std::int64_t>(plan.rows, plan.chunks);
   const std::int64_t bytes = arg.kv_heads * plan.rows * plan.chunks * (arg.values.head_dim + 2) * 4;
-  const std::int64_t fitting = plan.in_partials || bytes == 0 ? num_tiles : workspace_bytes / bytes;
+  const std::int64_t fitting =
+      plan.in_partials || bytes == 0 ? num_tiles : options.workspace_bytes / bytes;
   const std::int64_t slice =
       std::max<std::int64_t>(1, std::min({num_tiles, fitting, kMaxGridX / blocks}));
   if (plan.chunks > 0) {
@@ -161,13 +158,6 @@ void attend_within(const AttendArg& arg,
     }
     launch_attend_combine(plan, stream);
   }
-}
-
-void attend(const AttendArg& arg,
-            const AttendOptions& options,
-            Workspace& workspace,
-            Stream stream) {
-  attend_within(arg, options, kAttendWorkspaceBytes, workspace, stream);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -1,4 +1,4 @@
-#include "../kernels/attend_combine.cuh"
+#include "kernels/attend_combine.cuh"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {

@@ -1,4 +1,4 @@
-#include "../kernels/attend_general.cuh"
+#include "kernels/attend_general.cuh"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {

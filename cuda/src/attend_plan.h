@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/device_ops.h"
 #include "octavo/kv_ops.h"
 #include "operations.h"
@@ -67,17 +67,6 @@ AttendKernel find_attend_general(const AttendArg& arg);  ///< Takes every call.
 
 /// Combines the chunks of every row of the slice into arg.out, lse and max_sum.
 void launch_attend_combine(const AttendPlan& plan, Stream stream);
-
-/// The largest slice's partial results: more tiles than fit are done slice after slice, in the same
-/// memory. No result depends on it.
-inline constexpr std::int64_t kAttendWorkspaceBytes = std::int64_t{256} << 20;
-
-/// attend() with another limit, for tests of slicing. A single tile may exceed it.
-void attend_within(const AttendArg& arg,
-                   const AttendOptions& options,
-                   std::int64_t workspace_bytes,
-                   Workspace& workspace,
-                   Stream stream);
 
 /// Whether rows lie as the tuned kernels read them: packed, every row aligned to 16 bytes.
 bool rows_are_packed(const KVRowsArg& rows);

@@ -1,10 +1,159 @@
+// Launches of the byte movers: the host's arrays go by value, so many to a launch.
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "kernels/copies.cuh"
 #include "operations.h"
-#include "octavo/error.h"
+#include "row_launch.h"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
-void copy_blocks(const CopyBlocksArg&, Stream) { throw Error(ErrorCode::Unimplemented, "not yet"); }
-void gather_block_table(const GatherBlockTableArg&, Stream) { throw Error(ErrorCode::Unimplemented, "not yet"); }
-void zero_slots(const ZeroSlotsArg&, Stream) { throw Error(ErrorCode::Unimplemented, "not yet"); }
+namespace {
+
+std::uint32_t slices_of(std::int64_t size_bytes) {
+  return static_cast<std::uint32_t>((size_bytes + kSliceBytes - 1) / kSliceBytes);
+}
+
+/// A grid for `items` warps, times `arrays`; the kernels go on in turns where it ends.
+LaunchShape warps_shape(std::uint64_t items, std::uint32_t arrays, std::int64_t most_blocks) {
+  const std::uint64_t blocks =
+      std::min((items + kMoveWarps - 1) / kMoveWarps, static_cast<std::uint64_t>(most_blocks));
+  return {dim3(static_cast<unsigned>(blocks), arrays), dim3(kMoveThreads)};
+}
+
+bool moves_nothing(const BlockCopy& copy) {
+  return copy.src == copy.dst || copy.rows <= 0;
+}
+
+/// Whether two copies may run side by side.
+bool independent(const BlockCopy& a, const BlockCopy& b) {
+  return a.dst != b.src && a.dst != b.dst && a.src != b.dst;
+}
+
+/// Takes from the front of `copies` what may run side by side, into `task`.
+void take_copies(std::span<const BlockCopy>& copies, CopyTask& task) {
+  task.num_copies = 0;
+  while (!copies.empty() && task.num_copies < kMostCopies) {
+    const BlockCopy& copy = copies.front();
+    if (!moves_nothing(copy)) {
+      const std::span taken = std::span(task.copies).first(task.num_copies);
+      if (!std::ranges::all_of(taken, [&](const BlockCopy& t) { return independent(t, copy); })) {
+        return;
+      }
+      task.copies[task.num_copies++] = copy;
+    }
+    copies = copies.subspan(1);
+  }
+}
+
+void launch_copies(CopyTask& task,
+                   std::span<const BlockArrayArg> arrays,
+                   Stream stream,
+                   std::int64_t most_blocks) {
+  std::int64_t rows = 0;
+  for (const BlockCopy& copy : std::span(task.copies).first(task.num_copies)) {
+    rows = std::max(rows, std::int64_t{copy.rows});
+  }
+  std::uint32_t taken = 0;
+  std::uint64_t items = 0;
+  const auto launch_taken = [&] {
+    if (taken > 0) {
+      launch(copy_blocks_kernel, warps_shape(items, taken, most_blocks), stream, task);
+    }
+    taken = 0;
+    items = 0;
+  };
+  for (const BlockArrayArg& array : arrays) {
+    const std::uint32_t slices = slices_of(rows * array.row_bytes);
+    const std::uint64_t array_items = static_cast<std::uint64_t>(array.members) *
+                                      static_cast<std::uint64_t>(array.heads) * slices *
+                                      task.num_copies;
+    if (array_items > 0) {
+      task.arrays[taken] = array;
+      task.slices[taken] = slices;
+      items = std::max(items, array_items);
+      if (++taken == kMostArrays) {
+        launch_taken();
+      }
+    }
+  }
+  launch_taken();
+}
+
+void launch_zeroing(ZeroTask& task,
+                    std::span<const SlotArrayArg> arrays,
+                    Stream stream,
+                    std::int64_t most_blocks) {
+  std::uint32_t taken = 0;
+  std::uint64_t items = 0;
+  const auto launch_taken = [&] {
+    if (taken > 0) {
+      launch(zero_slots_kernel, warps_shape(items, taken, most_blocks), stream, task);
+    }
+    taken = 0;
+    items = 0;
+  };
+  for (const SlotArrayArg& array : arrays) {
+    if (array.slot_bytes > 0) {
+      task.arrays[taken] = array;
+      task.slices[taken] = slices_of(array.slot_bytes);
+      items = std::max(items, std::uint64_t{task.slices[taken]} * task.num_slots);
+      if (++taken == kMostArrays) {
+        launch_taken();
+      }
+    }
+  }
+  launch_taken();
+}
+
+}  // namespace
+
+void copy_blocks_on(const CopyBlocksArg& arg, Stream stream, std::int64_t most_blocks) {
+  const std::span arrays(arg.arrays, static_cast<std::size_t>(arg.num_arrays));
+  std::span copies(arg.copies, static_cast<std::size_t>(arg.num_copies));
+  CopyTask task;
+  while (!copies.empty()) {
+    take_copies(copies, task);
+    launch_copies(task, arrays, stream, most_blocks);
+  }
+}
+
+void gather_block_table_on(const GatherBlockTableArg& arg,
+                           Stream stream,
+                           std::int64_t most_blocks) {
+  if (arg.batch == 0 || arg.columns == 0) {
+    return;
+  }
+  const GatherTask task{arg, slices_of(arg.columns * 4)};
+  const std::uint64_t items = static_cast<std::uint64_t>(arg.batch) * task.slices;
+  launch(gather_block_table_kernel, warps_shape(items, 1, most_blocks), stream, task);
+}
+
+void zero_slots_on(const ZeroSlotsArg& arg, Stream stream, std::int64_t most_blocks) {
+  const std::span arrays(arg.arrays, static_cast<std::size_t>(arg.num_arrays));
+  std::span slots(arg.slots, static_cast<std::size_t>(arg.num_slots));
+  ZeroTask task;
+  while (!slots.empty()) {
+    const std::span taken = slots.first(std::min(slots.size(), std::size_t{kMostSlots}));
+    std::ranges::copy(taken, task.slots);
+    task.num_slots = static_cast<std::uint32_t>(taken.size());
+    launch_zeroing(task, arrays, stream, most_blocks);
+    slots = slots.subspan(taken.size());
+  }
+}
+
+void copy_blocks(const CopyBlocksArg& arg, Stream stream) {
+  copy_blocks_on(arg, stream, kLargestGrid);
+}
+
+void gather_block_table(const GatherBlockTableArg& arg, Stream stream) {
+  gather_block_table_on(arg, stream, kLargestGrid);
+}
+
+void zero_slots(const ZeroSlotsArg& arg, Stream stream) {
+  zero_slots_on(arg, stream, kLargestGrid);
+}
+
 }  // namespace OCTAVO_CUDA_TARGET
 }  // namespace octavo::cuda

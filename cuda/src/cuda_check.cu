@@ -1,6 +1,6 @@
 #include <string>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/error.h"
 
 namespace octavo::cuda {

@@ -2,7 +2,7 @@
 // one back. The emulation has one device and nothing to switch.
 #pragma once
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {

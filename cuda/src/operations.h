@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 #include "octavo/device_ops.h"
 
 namespace octavo::cuda {
@@ -33,6 +33,11 @@ struct AttendOptions {
   /// Refuse, by name, what none of the kernels made for one shape takes, instead of passing it to
   /// the general one, which takes every shape and is several times slower.
   bool tuned_only = false;
+  /// Pass everything to the general kernel; for tests.
+  bool general_only = false;
+  /// Of partial results: a call that needs more is done in slices, one after another in the same
+  /// memory. No result depends on it. A single tile may exceed it.
+  std::int64_t workspace_bytes = std::int64_t{256} << 20;
 };
 
 void append(const AppendArg& arg, Stream stream);
@@ -43,7 +48,10 @@ void zero_slots(const ZeroSlotsArg& arg, Stream stream);
 void conv_update(const ConvUpdateArg& arg, Stream stream);
 void gated_delta_update(const GatedDeltaUpdateArg& arg, Stream stream);
 void selective_state_update(const SelectiveStateUpdateArg& arg, Stream stream);
-void attend(const AttendArg& arg, const AttendOptions& options, Workspace& workspace, Stream stream);
+void attend(const AttendArg& arg,
+            const AttendOptions& options,
+            Workspace& workspace,
+            Stream stream);
 
 }  // namespace OCTAVO_CUDA_TARGET
 }  // namespace octavo::cuda

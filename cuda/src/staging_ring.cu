@@ -11,7 +11,8 @@ constexpr std::int64_t kAlignment = 64;
 
 }  // namespace
 
-StagingRing::StagingRing(std::int64_t size_bytes) : segment_bytes_(size_bytes / kSegments / kAlignment * kAlignment) {
+StagingRing::StagingRing(std::int64_t size_bytes)
+    : segment_bytes_(size_bytes / kSegments / kAlignment * kAlignment) {
   check(cudaHostAlloc(reinterpret_cast<void**>(&memory_),
                       static_cast<std::size_t>(segment_bytes_ * kSegments), cudaHostAllocDefault),
         "cudaHostAlloc");

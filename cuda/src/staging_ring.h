@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "../kernels/platform.cuh"
+#include "kernels/platform.cuh"
 
 namespace octavo::cuda {
 inline namespace gpu {

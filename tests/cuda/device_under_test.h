@@ -15,4 +15,14 @@ inline std::shared_ptr<Device> device_under_test(std::uint64_t seed = 0) {
   return make_emulated_device({.seed = seed});
 }
 
+/// One that refuses attention for which there is no tuned kernel.
+inline std::shared_ptr<Device> tuned_device_under_test(std::uint64_t seed = 0) {
+  return make_emulated_device({.seed = seed, .tuned_only = true});
+}
+
+/// One that attends on float tensor cores, within a bound, and refuses what they do not take.
+inline std::shared_ptr<Device> fast_device_under_test(std::uint64_t seed = 0) {
+  return make_emulated_device({.seed = seed, .fast = true, .tuned_only = true});
+}
+
 }  // namespace octavo::cuda_test

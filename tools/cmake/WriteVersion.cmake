@@ -1,4 +1,5 @@
-# cmake -D SOURCE_DIR= -D TEMPLATE= -D OUTPUT= -D VERSION= -D COMPILER= -D BUILD_TYPE= -D CUDA= -P this file
+# cmake -D SOURCE_DIR= -D TEMPLATE= -D OUTPUT= -D VERSION= -D COMPILER= -D BUILD_TYPE= -D CUDA=
+#       -P this file
 #
 # A tree that is not a git checkout of its own (an unpacked archive, also one inside some other
 # repository) has the commit "unknown".

@@ -35,8 +35,14 @@ float bell(std::uint64_t hash) {
 
 std::vector<float> floats_of(const Tensor& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.num_elements()));
-  ref_cpu::decode_row(tensor.dtype(), tensor.address(), 0, tensor.num_elements(), values.data());
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tensor.size_bytes()));
+  tensor.device()->copy_to_host(bytes.data(), tensor.address(), tensor.size_bytes());
+  ref_cpu::decode_row(tensor.dtype(), bytes.data(), 0, tensor.num_elements(), values.data());
   return values;
+}
+
+std::shared_ptr<Device> make_device(const Placement& placement) {
+  return placement.device ? placement.device() : make_cpu_device(placement.threads);
 }
 
 std::vector<float> slice(const std::vector<float>& values, std::int64_t row, std::int64_t size) {
@@ -85,7 +91,7 @@ World::World(const Model& model,
              const Placement& placement,
              int num_sequences,
              std::int64_t max_len)
-    : model_(model), placement_(placement), device_(make_cpu_device(placement.threads)) {
+    : model_(model), placement_(placement), device_(make_device(placement)) {
   lengths_.resize(static_cast<std::size_t>(num_sequences));
   if (placement.paged) {
     columns_ = (max_len + placement.block_size - 1) / placement.block_size;
@@ -175,7 +181,9 @@ Tensor World::operand(Part part, const Step& step) const {
   const auto count = static_cast<std::int64_t>(values.size());
   const Tensor tensor = Tensor::zeros(query ? model_.query_dtype : model_.input_dtype,
                                       {count / (heads * dim), heads, dim}, device_);
-  ref_cpu::encode_row(tensor.dtype(), values.data(), count, tensor.address(), 0);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tensor.size_bytes()));
+  ref_cpu::encode_row(tensor.dtype(), values.data(), count, bytes.data(), 0);
+  device_->copy_from_host(tensor.address(), bytes.data(), tensor.size_bytes());
   return tensor;
 }
 

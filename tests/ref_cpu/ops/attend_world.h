@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -59,6 +60,8 @@ struct Placement {
   /// costs only what is touched of it.
   bool last_blocks = false;
   int threads = 1;
+  /// What makes the device; none: the reference with `threads` threads.
+  std::function<std::shared_ptr<Device>()> device = {};
   bool cumulative_k = true;
   bool partials = false;
 };

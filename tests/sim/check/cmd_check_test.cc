@@ -47,8 +47,9 @@ TEST(CheckCommand, TheTracesOfThisFolderHold) {
 
 TEST(CheckCommand, TheEmulatedKernelsGiveTheBitsOfTheReference) {
   for (const std::string name : {"chat", "agent"}) {
-    const Result result = run({"--trace", trace(name.c_str()), "--device", "ref,emulated", "--limit",
-                               "8", "--max-prompt", "40", "--faults", "all", "--json"});
+    const Result result =
+        run({"--trace", trace(name.c_str()), "--device", "ref,emulated", "--limit", "8",
+             "--max-prompt", "40", "--faults", "all", "--json"});
     EXPECT_EQ(result.status, kExitOk) << result.err;
     const nlohmann::json json = nlohmann::json::parse(result.out);
     EXPECT_EQ(json.at("devices"), (nlohmann::json{"ref", "emulated"}));

@@ -2,9 +2,9 @@
 // host memory, without a GPU and without the CUDA Toolkit.
 //
 // It is made for tests: every CUDA thread is a fiber, thread blocks and fibers run in an order
-// drawn from a seed, and what CUDA leaves undefined is found or poisoned (cuda/README.md has the
-// list). Results have the bits of the reference device. It is some thousand times slower than a
-// GPU.
+// drawn from a seed, and what CUDA leaves undefined is found or poisoned (cuda/emulation/README.md
+// has the list). Results have the bits of the reference device. It is some thousand times slower
+// than a GPU.
 //
 // Threads: everything may be called from several threads; operations take turns.
 #pragma once
@@ -26,8 +26,11 @@ struct EmulatedDeviceOptions {
   std::uint64_t seed = 0;
   int workers = 1;  ///< Host threads that run thread blocks; 0 or less: one for each core.
   AsyncCopies copies = AsyncCopies::Random;
-  bool fast = false;        ///< Attention on float tensor cores, within a bound instead of exact.
-  bool tuned_only = false;  ///< Refuse attention that only the general kernel takes.
+  bool fast = false;          ///< Attention on float tensor cores, within a bound instead of exact.
+  bool tuned_only = false;    ///< Refuse attention that only the general kernel takes.
+  bool general_only = false;  ///< Pass all attention to the general kernel.
+  /// Partial results of attention that fit at once; 0 or less: as on a GPU.
+  std::int64_t attend_workspace_bytes = 0;
 };
 
 /// Operations raise, besides what a device raises, Internal with a description when a kernel does

@@ -1,0 +1,184 @@
+// Attention over float rows, keys and values alike: one item of a plan a block (NUMERICS.md, 8.1 to
+// 8.3, S1).
+//
+// Grid: num_items(plan) blocks of 128 threads, up to 31 KiB of shared memory. A block reads every
+// key and value that some row of its tile sees once, 16 bytes (fp8: 8) a lane and copy, seven
+// copies a thread in flight (F32: three); values start to arrive while the softmax runs. With a
+// group of one to four that is memory-bound; with eight rows the multiply-adds, 2 * 8 * head_dim a
+// token, take about as long as 16-bit rows do and longer than fp8 rows.
+#pragma once
+
+#include "attend_float_shape.cuh"
+#include "attend_float_sums.cuh"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+/// Addresses and scales of the positions that the tile sees; ranges and slots of its rows.
+template <typename Shape>
+__device__ __forceinline__ void float_setup(const AttendPlan& plan,
+                                            const AttendItem& item,
+                                            PositionRange hull,
+                                            FloatShared<Shape>& shared) {
+  const AttendArg& arg = plan.arg;
+  const int thread = static_cast<int>(threadIdx.x);
+  OCTAVO_UNROLL
+  for (int t = thread; t < kChunkPositions; t += kFloatThreads) {
+    if (t >= hull.begin && t < hull.end) {
+      const RowPlace place =
+          place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
+      shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
+      shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
+      if constexpr (Shape::kScaled) {
+        shared.key_scales[t] = *row_scale(arg.keys, item.kv_head, place);
+        shared.value_scales[t] = *row_scale(arg.values, item.kv_head, place);
+      }
+    }
+  }
+  if (thread < Shape::kRows) {
+    PositionRange range;
+    if (thread < item.tile.num_rows) {
+      range = part_of_chunk(seen_by(plan, item.tile, thread), item.chunk);
+      shared.slot[thread] = slot_of(plan, item, thread);
+    }
+    shared.begin[thread] = range.begin;
+    shared.end[thread] = range.end;
+  }
+}
+
+/// The thread's unit of every row's query; 0 beyond the tile's rows.
+template <typename Shape>
+__device__ __forceinline__ void load_queries(const AttendPlan& plan,
+                                             const AttendItem& item,
+                                             const FloatThread& at,
+                                             float (&q)[Shape::kRows][8]) {
+  const StepOperandArg& query = plan.arg.query;
+  const std::int64_t bytes = query.dtype == DType::F32 ? 4 : 2;
+  const auto all = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(query.data)) |
+                   query.token_stride * bytes | query.head_stride * bytes;
+  const bool aligned = all % 16 == 0;
+  const RowFormat format = query.dtype == DType::F32   ? RowFormat::F32
+                           : query.dtype == DType::F16 ? RowFormat::F16
+                                                       : RowFormat::BF16;
+  OCTAVO_UNROLL
+  for (int row = 0; row < Shape::kRows; ++row) {
+    OCTAVO_UNROLL
+    for (int e = 0; e < 8; ++e) {
+      q[row][e] = 0.0f;
+    }
+    if (row < item.tile.num_rows && at.active) {
+      const std::int64_t from = token_of(plan, item.tile, row) * query.token_stride +
+                                head_of(plan, item.tile, item.kv_head, row) * query.head_stride;
+      const auto* const data = static_cast<const std::uint8_t*>(query.data) + from * bytes;
+      decode(format, load_elements<8>(format, data, 8 * at.unit, aligned), q[row]);
+    }
+  }
+}
+
+/// One warp a row: dots become weights, (m, l) goes out.
+template <typename Shape>
+__device__ __forceinline__ void float_softmax(const AttendPlan& plan,
+                                              int row,
+                                              FloatShared<Shape>& shared) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int begin = shared.begin[row];
+  const int end = shared.end[row];
+  if (begin >= end) {
+    return;
+  }
+  LaneScores p;
+  OCTAVO_UNROLL
+  for (int i = 0; i < kPositionsPerLane; ++i) {
+    const int t = lane + 32 * i;
+    p.x[i] = minus_infinity();
+    if (t >= begin && t < end) {
+      float s = shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)];
+      if constexpr (Shape::kScaled) {
+        s = __fmul_rn(s, shared.key_scales[t]);
+      }
+      p.x[i] = finish_score(s, plan.arg.score_factor, plan.arg.cap_factor);
+    }
+  }
+  const float m = max_of_row(p);
+  OCTAVO_UNROLL
+  for (int i = 0; i < kPositionsPerLane; ++i) {
+    const int t = lane + 32 * i;
+    p.x[i] = t >= begin && t < end ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
+    float w = p.x[i];
+    if constexpr (Shape::kScaled) {
+      w = __fmul_rn(w, shared.value_scales[t]);  // Not used where the row does not see t.
+    }
+    shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)] = w;
+  }
+  const float l = sum_of_row(p);
+  if (lane == 0) {
+    store_max_sum(plan, shared.slot[row], m, l);
+  }
+}
+
+/// Which rows see each position, for chunks that some row sees a part of.
+template <typename Shape>
+__device__ __forceinline__ void mark_seen(FloatShared<Shape>& shared) {
+  for (int t = static_cast<int>(threadIdx.x); t < kChunkPositions; t += kFloatThreads) {
+    unsigned seen = 0;
+    OCTAVO_UNROLL
+    for (int row = 0; row < Shape::kRows; ++row) {
+      seen |= (t >= shared.begin[row] && t < shared.end[row] ? 1u : 0u) << row;
+    }
+    shared.seen[t] = static_cast<std::uint8_t>(seen);
+  }
+}
+
+/// The item from dots to outs; kFull: every row of the tile sees the whole chunk.
+template <typename Shape, bool kFull>
+__device__ __forceinline__ void attend_float_item(const AttendPlan& plan,
+                                                  const AttendItem& item,
+                                                  const FloatThread& at,
+                                                  FloatShared<Shape>& shared) {
+  {
+    fetch_first<Shape, kFull>(shared.key_rows, at, shared);
+    float q[Shape::kRows][8];
+    load_queries<Shape>(plan, item, at, q);
+    float_dots<Shape, kFull>(at, q, shared);
+  }
+  fetch_first<Shape, kFull>(shared.value_rows, at, shared);
+  if constexpr (!kFull) {
+    mark_seen(shared);
+  }
+  __syncthreads();
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < item.tile.num_rows; row += kFloatWarps) {
+    float_softmax<Shape>(plan, row, shared);
+  }
+  __syncthreads();
+  float o[Shape::kRows * 8];
+  weigh_values<Shape, kFull>(at, o, shared);
+  float_outs<Shape>(plan, item, at, o, shared);
+}
+
+/// Blocks of a multiprocessor: what the registers of the sums leave room for.
+constexpr int float_blocks(int rows) {
+  return rows > 4 ? 4 : 6;
+}
+
+template <typename Shape>
+__global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kRows))
+    attend_float(const AttendPlan plan) {
+  OCTAVO_SHARED(FloatShared<Shape>, shared);
+  const AttendItem item = find_item(plan);
+  if (item.tile.num_rows <= 0) {
+    return;
+  }
+  const PositionRange hull = seen_by_tile(plan, item);
+  float_setup(plan, item, hull, shared);
+  const FloatThread at = float_thread<Shape>(hull);
+  __syncthreads();
+  // Both ends grow with the row, so the first and the last tell of all.
+  if (shared.end[0] == kChunkPositions && shared.begin[item.tile.num_rows - 1] == 0) {
+    attend_float_item<Shape, true>(plan, item, at, shared);
+  } else {
+    attend_float_item<Shape, false>(plan, item, at, shared);
+  }
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda

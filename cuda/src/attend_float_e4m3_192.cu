@@ -1,0 +1,12 @@
+#include "attend_float_kernels.h"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+std::span<const FloatKernel> float_kernels_e4m3_192() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::E4M3, 192, 256>(DType::E4M3);
+  return kKernels;
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda

@@ -1,0 +1,12 @@
+#include "attend_float_kernels.h"
+
+namespace octavo::cuda {
+inline namespace OCTAVO_CUDA_TARGET {
+
+std::span<const FloatKernel> float_kernels_f32_96() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::F32, 96, 128>(DType::F32);
+  return kKernels;
+}
+
+}  // namespace OCTAVO_CUDA_TARGET
+}  // namespace octavo::cuda

@@ -1,0 +1,205 @@
+// What holds for attention on the device whichever kernel takes it: that nothing but a row's own
+// sequence shows in its bits, and what is refused. Each against the reference, bit for bit.
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attend_testing.h"
+#include "octavo/error.h"
+#include <gtest/gtest.h>
+
+namespace octavo::cuda_test {
+namespace {
+
+using ops_test::Part;
+
+constexpr EmulatedDeviceOptions kTuned{.tuned_only = true};
+constexpr EmulatedDeviceOptions kGeneral{.general_only = true};
+
+TEST(Attend, SlicesOfTheWorkspaceDoNotShow) {
+  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+    for (const std::int64_t bytes : {1, 20000, 100000}) {
+      options.attend_workspace_bytes = bytes;
+      const Model model{.kv_heads = 2, .group = 3, .window = 40, .sinks = true};
+      EXPECT_EQ(difference_from_reference(model, {}, {{0, 500}, {1, 20}},
+                                          {{{0, 1}, {1, 1}}, {{0, 13}, {1, 1}, {2, 4}}}, options),
+                "")
+          << bytes;
+    }
+  }
+}
+
+TEST(Attend, SequencesOfAStepMayBeOfAnyLength) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    const Model model{.kv_heads = 1, .group = 3};
+    EXPECT_EQ(difference_from_reference(model, {}, {{1, 255}, {3, 100}},
+                                        {{{0, 40}, {1, 1}, {2, 1}, {3, 7}, {4, 2}}}, options),
+              "");
+  }
+}
+
+TEST(Attend, APromptInPiecesGivesTheBitsOfTheWholeOne) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    const Model model{.kv_heads = 1, .group = 2};
+    const Results whole = run_after(model, {}, {{0, 240}}, {{{0, 30}}});
+    for (const std::vector<Step>& steps :
+         {std::vector<Step>{{{0, 30}}}, {{{0, 1}}, {{0, 17}}, {{0, 12}}}}) {
+      EXPECT_EQ(difference(whole, run_after(model, on_device({}, options), {{0, 240}}, steps)), "");
+    }
+  }
+}
+
+TEST(Attend, NoOrderOfThreadsShows) {
+  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      options.seed = seed;
+      Model model{.kv_heads = 2, .group = 4, .soft_cap = 9.0f};
+      store_as(DType::E4M3, KVScale::PerTokenHead, model, Part::Key);
+      store_as(DType::E4M3, KVScale::PerTokenHead, model, Part::Value);
+      EXPECT_EQ(difference_from_reference(model, {.partials = true}, {{0, 300}, {1, 100}},
+                                          {{{0, 1}, {1, 5}}}, options),
+                "")
+          << seed;
+    }
+  }
+}
+
+// A NaN at a position that some rows of a tile see and others do not.
+TEST(Attend, WhatARowDoesNotSeeDoesNotReachIt) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    for (const Part part : {Part::Key, Part::Value}) {
+      for (const std::int64_t window : {0, 3}) {
+        const Model model{.kv_heads = 1,
+                          .group = 2,
+                          .window = window,
+                          .nan_position = 262,
+                          .nan_part = static_cast<int>(part)};
+        const Placement placement{.partials = true};
+        const std::vector<Step> steps = {{{0, 12}}};
+        EXPECT_EQ(difference_from_reference(model, placement, {{0, 257}}, steps, options), "");
+        const Results results = run_after(model, on_device(placement, options), {{0, 257}}, steps);
+        EXPECT_FALSE(std::isnan(results.at({0, 261}).out[0]));
+        EXPECT_TRUE(std::isnan(results.at({0, 262}).out[0]));
+        EXPECT_EQ(std::isnan(results.at({0, 265}).out[0]), window == 0);
+      }
+    }
+  }
+}
+
+// Queries that see all of [0, length), as those over an encoder's output do.
+TEST(Attend, WithoutCausalityEveryRowSeesEverything) {
+  const auto not_causal = [](std::shared_ptr<Device> device) {
+    return std::make_shared<ChangedDevice>(std::move(device), [](Device& to, const AttendArg& arg) {
+      AttendArg changed = arg;
+      changed.causal = false;
+      to.attend(changed);
+    });
+  };
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    for (const std::int64_t window : {0, 20}) {
+      const Model model{.kv_heads = 2, .group = 3, .window = window};
+      Placement placement{.partials = true};
+      const std::vector<Step> steps = {{{0, 6}, {1, 2}}};
+      placement.device = [&] { return not_causal(make_cpu_device(1)); };
+      const Results expected = run_after(model, placement, {{0, 260}}, steps);
+      placement.device = [&] { return not_causal(make_emulated_device(options)); };
+      EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 260}}, steps)), "");
+    }
+  }
+}
+
+// Lengths of 0: rows see nothing.
+TEST(Attend, ARowThatSeesNothingGivesZeroOrItsSink) {
+  const auto over_nothing = [](std::shared_ptr<Device> device, bool knows) {
+    return std::make_shared<ChangedDevice>(
+        std::move(device), [knows](Device& to, const AttendArg& arg) {
+          std::vector<std::int32_t> zeros(static_cast<std::size_t>(arg.step.batch) + 1);
+          const auto size_bytes = static_cast<std::int64_t>(zeros.size() * sizeof(std::int32_t));
+          void* const lengths = to.allocate(size_bytes);
+          AttendArg changed = arg;
+          changed.causal = false;
+          changed.step.cu_seqlens_k = static_cast<const std::int32_t*>(lengths);
+          changed.step.max_kv_len = knows ? 0 : arg.step.max_kv_len;
+          to.attend(changed);
+          to.deallocate(lengths, size_bytes);
+        });
+  };
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    for (const bool sinks : {false, true}) {
+      for (const bool knows : {false, true}) {
+        const Model model{.kv_heads = 2, .group = 3, .sinks = sinks};
+        Placement placement{.partials = true};
+        placement.device = [&] { return over_nothing(make_cpu_device(1), knows); };
+        const Results expected = run_after(model, placement, {{0, 10}}, {{{0, 2}}});
+        placement.device = [&] { return over_nothing(make_emulated_device(options), knows); };
+        EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 10}}, {{{0, 2}}})), "");
+      }
+    }
+  }
+}
+
+// Four bytes off the alignment that vector stores need.
+TEST(Attend, PartialResultsMayLieAnywhere) {
+  const auto shifted = [](std::shared_ptr<Device> device) {
+    return std::make_shared<ChangedDevice>(std::move(device), [](Device& to, const AttendArg& arg) {
+      const std::int64_t slots = arg.step.tokens * arg.q_heads * arg.max_chunks;
+      const std::int64_t out_bytes = slots * arg.values.head_dim * 4;
+      const std::int64_t size_bytes = out_bytes + slots * 8 + 8;
+      void* const memory = to.allocate(size_bytes);
+      AttendArg changed = arg;
+      changed.partial_out = static_cast<float*>(memory) + 1;
+      changed.partial_max_sum = changed.partial_out + slots * arg.values.head_dim;
+      to.attend(changed);
+      to.copy(arg.partial_out, changed.partial_out, out_bytes);
+      to.copy(arg.partial_max_sum, changed.partial_max_sum, slots * 8);
+      to.deallocate(memory, size_bytes);
+    });
+  };
+  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+    options.attend_workspace_bytes = 30000;
+    const Model model{.kv_heads = 2, .group = 3, .window = 300};
+    Placement placement{.partials = true};
+    const Results expected = run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}});
+    placement.device = [&] { return shifted(make_emulated_device(options)); };
+    EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}})),
+              "");
+  }
+}
+
+// Rows in the upper part of a pool beyond 4 GiB.
+TEST(Attend, OffsetsOfPoolsHave64Bits) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    const Model model{.kv_heads = 2, .group = 2, .kv_dtype = DType::BF16};
+    const Placement placement{
+        .block_size = 16, .spare_blocks = std::int64_t{1} << 21, .last_blocks = true};
+    EXPECT_EQ(difference_from_reference(model, placement, {{0, 30}}, {{{0, 1}, {1, 3}}}, options),
+              "");
+  }
+}
+
+TEST(Attend, WhatNoTunedKernelTakesIsRefusedByName) {
+  const auto message = [](const Model& model) -> std::string {
+    try {
+      run_after(model, on_device({}, kTuned), {}, {{{0, 1}}});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unimplemented);
+      return error.what();
+    }
+    return "nothing was raised";
+  };
+  Model model{.group = 5, .head_dim = 72, .v_head_dim = 72};
+  EXPECT_EQ(message(model),
+            "attend: no tuned kernel for keys bf16, values bf16, head_dim 72, group 5, block_size "
+            "16; tuned head_dims of packed rows of these codecs: 64, 80, 96, 128, 192, 256");
+  model.v_quant.codec = KVCodec::Int8;
+  model.head_dim = 64;
+  EXPECT_EQ(message(model),
+            "attend: no tuned kernel for keys bf16, values int8, head_dim 64 and 72, group 5, "
+            "block_size 16, rows that are not packed and aligned to 16 bytes; tuned head_dims of "
+            "packed rows of these codecs: none");
+}
+
+}  // namespace
+}  // namespace octavo::cuda_test

@@ -1,0 +1,240 @@
+// The convolution's kernels against the reference: the same results and windows, bit for bit.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "octavo/ref_cpu/cpu_device.h"
+#include "tests/cuda/device_under_test.h"
+#include "tests/cuda/state_case.h"
+
+namespace octavo::cuda_test {
+namespace {
+
+constexpr std::int64_t kSlots = 7;
+
+struct ConvShape {
+  std::int64_t dim = 0;
+  std::int64_t width = 0;
+  std::vector<std::int64_t> lengths;
+  bool silu = false;
+  bool bias = false;
+  bool in_place = false;
+  std::int64_t pad = 0;    ///< Of token strides.
+  std::int64_t shift = 0;  ///< Elements by which arrays are misaligned.
+  float scale = 1.0f;      ///< Of the inputs.
+};
+
+struct ConvDTypes {
+  DType x = DType::F32;
+  DType out = DType::F32;
+  DType state = DType::F32;
+  DType weight = DType::F32;
+};
+
+struct ConvCase {
+  ConvShape shape;
+  Sequences sequences;
+  std::int64_t x_stride;
+  std::int64_t out_stride;
+  std::int64_t slot_stride;
+  Array x, weight, bias;
+  StateResults initial;
+
+  ConvCase(const ConvShape& s, const ConvDTypes& dtypes, Numbers numbers)
+      : shape(s),
+        sequences(s.lengths, kSlots, numbers),
+        x_stride(s.dim + s.pad),
+        out_stride(s.in_place ? x_stride : s.dim + 2 * s.pad),
+        slot_stride(s.dim * s.width + s.pad),
+        x(Array::random(dtypes.x, sequences.tokens() * x_stride, numbers, s.scale, s.shift)),
+        weight(Array::random(dtypes.weight, s.dim * (s.width + 1), numbers, 1.0f, s.shift)),
+        initial{
+            .state = Array::random(dtypes.state, kSlots * slot_stride, numbers, 1.0f, s.shift),
+            .out = s.in_place ? x : Array(dtypes.out, sequences.tokens() * out_stride, s.shift)} {
+    if (s.bias) {
+      bias = Array::random(dtypes.weight, s.dim, numbers, 1.0f, s.shift);
+    }
+    for (std::int64_t t = 0; t < sequences.tokens(); ++t) {
+      x.poison(t * x_stride + s.dim, s.pad);
+    }
+    if (s.in_place) {
+      initial.out = x;
+    }
+  }
+
+  StateResults run(const std::shared_ptr<Device>& device) const {
+    StateResults results = initial;
+    Uploads uploads(device);
+    void* const state = uploads.add(results.state);
+    void* const out = uploads.add(results.out);
+    device->conv_update(
+        {.step = sequences.upload(uploads),
+         .state = {.data = state, .dtype = results.state.dtype(), .slot_stride = slot_stride},
+         .x = {.data = shape.in_place ? out : uploads.add(x),
+               .dtype = x.dtype(),
+               .token_stride = x_stride,
+               .head_stride = 1},
+         .out = {.data = out,
+                 .dtype = results.out.dtype(),
+                 .token_stride = out_stride,
+                 .head_stride = 1},
+         .weight = {.data = uploads.add(weight), .dtype = weight.dtype()},
+         .bias = {.data = uploads.add(bias), .dtype = weight.dtype()},
+         .dim = shape.dim,
+         .width = shape.width,
+         .silu = shape.silu});
+    uploads.fetch(state, results.state);
+    uploads.fetch(out, results.out);
+    return results;
+  }
+};
+
+void check(const ConvShape& shape, const ConvDTypes& dtypes, std::uint64_t seed) {
+  SCOPED_TRACE("dim " + std::to_string(shape.dim) + " width " + std::to_string(shape.width) +
+               " seed " + std::to_string(seed));
+  const ConvCase c(shape, dtypes, Numbers(seed));
+  const StateResults expected = c.run(make_cpu_device(1));
+  expect_same(expected, c.run(device_under_test()));
+  expect_same(expected, c.run(device_under_test(seed + 1)));
+}
+
+ConvDTypes drawn(Numbers& numbers) {
+  return {numbers.dtype(), numbers.dtype(), numbers.dtype(), numbers.dtype()};
+}
+
+TEST(CudaConv, DecodeStepsOfEveryWidthHaveTheReferencesBits) {
+  Numbers numbers(1);
+  std::uint64_t seed = 0;
+  for (const std::int64_t width : {0, 1, 2, 3, 4, 5, 17, 256}) {
+    for (const std::int64_t dim : {1, 40, 130, 516}) {
+      check({.dim = dim,
+             .width = width,
+             .lengths = {1, 1, 0, 1},
+             .silu = seed % 2 == 0,
+             .bias = seed % 3 == 0},
+            drawn(numbers), ++seed);
+      check({.dim = dim, .width = width, .lengths = {2, 4, 3}, .bias = true}, {}, ++seed);
+    }
+  }
+}
+
+TEST(CudaConv, AllDTypesMix) {
+  constexpr DType kDTypes[] = {DType::F32, DType::F16, DType::BF16};
+  std::uint64_t seed = 100;
+  for (const DType x : kDTypes) {
+    for (const DType out : kDTypes) {
+      for (const DType state : kDTypes) {
+        const DType weight = kDTypes[seed % 3];
+        check({.dim = 8, .width = 3, .lengths = {1, 3}, .silu = true, .bias = true},
+              {x, out, state, weight}, ++seed);
+        check({.dim = 7, .width = 3, .lengths = {2, 1}, .bias = true}, {x, out, state, weight},
+              ++seed);
+      }
+    }
+  }
+}
+
+TEST(CudaConv, PromptsHaveTheReferencesBitsWhereverStretchesEnd) {
+  Numbers numbers(2);
+  std::uint64_t seed = 200;
+  for (const std::int64_t width : {1, 2, 3, 4, 9}) {
+    for (const std::int64_t dim : {36, 33}) {
+      for (const bool in_place : {false, true}) {
+        check({.dim = dim,
+               .width = width,
+               .lengths = {31, 0, 32, 33, 2, 70},
+               .silu = true,
+               .in_place = in_place},
+              in_place ? ConvDTypes{} : drawn(numbers), ++seed);
+      }
+    }
+  }
+}
+
+TEST(CudaConv, LongPromptsAreCutIntoSegmentsThatDoNotShow) {
+  std::uint64_t seed = 300;
+  for (const std::int64_t length : {1024, 1025, 1027, 1028, 2049, 2600}) {
+    for (const bool in_place : {false, true}) {
+      check({.dim = 4,
+             .width = seed % 2 == 0 ? 4 : 3,
+             .lengths = {length, 5},
+             .in_place = in_place},
+            {.x = DType::F32,
+             .out = DType::F32,
+             .state = in_place ? DType::BF16 : DType::F16,
+             .weight = DType::F32},
+            ++seed);
+    }
+  }
+}
+
+TEST(CudaConv, ResultsMayOverwriteInputsOfAnyDType) {
+  std::uint64_t seed = 400;
+  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+    for (const std::int64_t width : {1, 3, 4, 6}) {
+      check({.dim = 12, .width = width, .lengths = {1, 40, 3}, .silu = true, .in_place = true},
+            {dtype, dtype, DType::F16, DType::BF16}, ++seed);
+      check({.dim = 12, .width = width, .lengths = {1, 4, 2}, .in_place = true, .pad = 3},
+            {dtype, dtype, DType::F32, dtype}, ++seed);
+    }
+  }
+}
+
+TEST(CudaConv, StridesAndMisalignedArraysDoNotMatter) {
+  Numbers numbers(3);
+  std::uint64_t seed = 500;
+  for (const std::int64_t pad : {0, 1, 4}) {
+    for (const std::int64_t shift : {0, 1, 2, 4}) {
+      for (const std::int64_t longest : {2, 37}) {
+        check({.dim = 16,
+               .width = 3,
+               .lengths = {1, longest},
+               .bias = true,
+               .pad = pad,
+               .shift = shift},
+              drawn(numbers), ++seed);
+      }
+    }
+  }
+}
+
+TEST(CudaConv, InputsThatOverflowAWindowOrASigmoidAreTheReferences) {
+  for (const float scale : {1e4f, 1e6f, 3e38f, 1e-7f, 1e-40f}) {
+    check({.dim = 8, .width = 3, .lengths = {6, 1}, .silu = true, .scale = scale},
+          {DType::F32, DType::F32, DType::F16, DType::F32}, 600);
+    check({.dim = 8, .width = 3, .lengths = {6, 1}, .silu = true, .scale = scale},
+          {DType::F32, DType::F16, DType::BF16, DType::BF16}, 601);
+  }
+}
+
+TEST(CudaConv, APromptInPiecesGivesTheBitsOfTheWholeOne) {
+  for (const std::int64_t width : {1, 3, 4, 20}) {
+    const ConvShape shape{.dim = 20, .width = width, .lengths = {90}};
+    const ConvDTypes dtypes{DType::F32, DType::F32, DType::BF16, DType::F32};
+    const ConvCase whole(shape, dtypes, Numbers(700));
+    const StateResults expected = whole.run(device_under_test());
+    ConvCase piece = whole;
+    const Array all = whole.x;
+    Numbers numbers(701);
+    for (std::int64_t begin = 0; begin < 90;) {
+      const std::int64_t end = std::min<std::int64_t>(90, begin + 1 + numbers.below(40));
+      piece.sequences.cu_seqlens = {static_cast<std::int32_t>(begin),
+                                    static_cast<std::int32_t>(end)};
+      piece.sequences.longest = end - begin;
+      piece.initial = piece.run(device_under_test(static_cast<std::uint64_t>(end)));
+      begin = end;
+    }
+    expect_same(expected, piece.initial);
+  }
+}
+
+TEST(CudaConv, RefusesWindowsBeyondItsLimitByName) {
+  ConvUpdateArg arg;
+  arg.width = 257;
+  EXPECT_EQ(message_of([&] { device_under_test()->conv_update(arg); }),
+            "causal_conv_update: conv_state has a width of 257; the kernels take at most 256");
+}
+
+}  // namespace
+}  // namespace octavo::cuda_test

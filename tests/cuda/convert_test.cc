@@ -1,0 +1,131 @@
+// The kernels' conversions against the reference's: every code of every format, and 8.4 million
+// floats, on and around the ties of each.
+#include "cuda/kernels/convert.cuh"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "float_bits.h"
+#include <gtest/gtest.h>
+
+#include "tests/ref_cpu/numerics/samples.h"
+
+namespace octavo::cuda_test {
+namespace {
+
+using numerics_test::from_bits;
+using numerics_test::same;
+
+constexpr std::uint32_t kThreads = 64;
+
+/// to[i] = kOne(from[i])
+template <auto kOne, typename From, typename To>
+__global__ void convert_kernel(const From* from, To* to, std::uint32_t n) {
+  const std::uint32_t threads = gridDim.x * kThreads;
+  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += threads) {
+    to[i] = kOne(from[i]);
+  }
+}
+
+/// to[i] = kPair(from[i], from[n - 1 - i])
+template <auto kPair>
+__global__ void convert_pairs_kernel(const float* from, std::uint32_t* to, std::uint32_t n) {
+  const std::uint32_t threads = gridDim.x * kThreads;
+  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += threads) {
+    to[i] = kPair(from[i], from[n - 1 - i]);
+  }
+}
+
+const std::vector<float>& samples() {
+  static const std::vector<float> floats = [] {
+    std::vector<float> all;
+    numerics_test::visit_dense_floats([&](std::uint32_t bits) { all.push_back(from_bits(bits)); });
+    return all;
+  }();
+  return floats;
+}
+
+const cuda::LaunchShape kShape{{4}, {kThreads}};
+
+template <auto kOne, auto kPair, typename Reference>
+void expect_narrows(Reference reference, int bits) {
+  const std::vector<float>& floats = samples();
+  const auto n = static_cast<std::uint32_t>(floats.size());
+  std::vector<std::uint32_t> codes(n);
+  cuda::launch(convert_kernel<kOne, float, std::uint32_t>, kShape, {}, floats.data(), codes.data(),
+               n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    ASSERT_EQ(codes[i], reference(floats[i])) << i;
+  }
+  std::vector<std::uint32_t> pairs(n);
+  cuda::launch(convert_pairs_kernel<kPair>, kShape, {}, floats.data(), pairs.data(), n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    ASSERT_EQ(pairs[i], codes[i] | codes[n - 1 - i] << bits) << i;
+  }
+}
+
+template <auto kOne, typename Reference>
+void expect_widens(Reference reference, std::uint32_t codes) {
+  std::vector<std::uint32_t> from(codes);
+  for (std::uint32_t i = 0; i < codes; ++i) {
+    from[i] = i;
+  }
+  std::vector<float> to(codes);
+  cuda::launch(convert_kernel<kOne, std::uint32_t, float>, kShape, {}, from.data(), to.data(),
+               codes);
+  for (std::uint32_t i = 0; i < codes; ++i) {
+    ASSERT_TRUE(same(to[i], reference(i))) << i;
+  }
+}
+
+TEST(CudaConvert, F16) {
+  expect_narrows<cuda::f32_to_f16, cuda::f32_to_f16x2>(
+      [](float x) { return ref_cpu::f32_to_f16(x); }, 16);
+  expect_widens<cuda::f16_to_f32>(
+      [](std::uint32_t code) { return ref_cpu::f16_to_f32(static_cast<std::uint16_t>(code)); },
+      0x10000);
+}
+
+TEST(CudaConvert, BF16) {
+  expect_narrows<cuda::f32_to_bf16, cuda::f32_to_bf16x2>(
+      [](float x) { return ref_cpu::f32_to_bf16(x); }, 16);
+  expect_widens<cuda::bf16_to_f32>(
+      [](std::uint32_t code) { return ref_cpu::bf16_to_f32(static_cast<std::uint16_t>(code)); },
+      0x10000);
+}
+
+TEST(CudaConvert, E4M3) {
+  expect_narrows<cuda::f32_to_e4m3, cuda::f32_to_e4m3x2>(
+      [](float x) { return ref_cpu::f32_to_e4m3(x); }, 8);
+  expect_widens<cuda::e4m3_to_f32>(
+      [](std::uint32_t code) { return ref_cpu::e4m3_to_f32(static_cast<std::uint8_t>(code)); },
+      0x100);
+}
+
+TEST(CudaConvert, E5M2) {
+  expect_narrows<cuda::f32_to_e5m2, cuda::f32_to_e5m2x2>(
+      [](float x) { return ref_cpu::f32_to_e5m2(x); }, 8);
+  expect_widens<cuda::e5m2_to_f32>(
+      [](std::uint32_t code) { return ref_cpu::e5m2_to_f32(static_cast<std::uint8_t>(code)); },
+      0x100);
+}
+
+TEST(CudaConvert, ElementsAreReadAndWrittenAsTheirTypeSays) {
+  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+    std::vector<std::uint32_t> memory(4, 0xFFFFFFFFu);
+    for (const float x : {1.5f, -0.0f, 1e-6f, 3e38f}) {
+      cuda::store_element(dtype, memory.data(), 1, x);
+      const float stored = dtype == DType::F32   ? x
+                           : dtype == DType::F16 ? ref_cpu::f16_to_f32(ref_cpu::f32_to_f16(x))
+                                                 : ref_cpu::bf16_to_f32(ref_cpu::f32_to_bf16(x));
+      EXPECT_TRUE(same(cuda::load_element(dtype, memory.data(), 1), stored));
+    }
+    EXPECT_EQ(memory[2], 0xFFFFFFFFu);
+    EXPECT_EQ(memory[0] & 0xFFFFu, 0xFFFFu);
+  }
+}
+
+}  // namespace
+}  // namespace octavo::cuda_test

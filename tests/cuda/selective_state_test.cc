@@ -1,0 +1,268 @@
+// The selective state update's kernels against the reference: the same results and states, bit for
+// bit.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "octavo/ref_cpu/cpu_device.h"
+#include "tests/cuda/device_under_test.h"
+#include "tests/cuda/state_case.h"
+
+namespace octavo::cuda_test {
+namespace {
+
+constexpr std::int64_t kSlots = 5;
+
+struct SelectiveShape {
+  std::int64_t k_dim = 0;
+  std::int64_t v_dim = 0;
+  std::int64_t groups = 1;
+  std::int64_t heads_a_group = 1;
+  std::vector<std::int64_t> lengths = {1};
+  bool d = true;
+  bool z = true;
+  bool dt_bias = true;
+  bool dt_softplus = true;
+  std::int64_t pad = 0;    ///< Of strides.
+  std::int64_t shift = 0;  ///< Elements by which arrays are misaligned.
+  float scale = 1.0f;      ///< Of x and dt.
+};
+
+struct SelectiveDTypes {
+  DType x = DType::F32;
+  DType b = DType::F32;
+  DType c = DType::F32;
+  DType z = DType::F32;
+  DType weight = DType::F32;
+  DType state = DType::F32;
+  DType out = DType::F32;
+};
+
+struct SelectiveCase {
+  SelectiveShape shape;
+  Sequences sequences;
+  std::int64_t heads;
+  std::int64_t x_head, x_stride, b_head, b_stride, c_head, c_stride, z_head, z_stride;
+  std::int64_t out_head, out_stride, slot_stride;
+  Array x, dt, b, c, z, a, d, dt_bias;
+  StateResults initial;
+
+  SelectiveCase(const SelectiveShape& s, const SelectiveDTypes& dtypes, Numbers numbers)
+      : shape(s),
+        sequences(s.lengths, kSlots, numbers),
+        heads(s.groups * s.heads_a_group),
+        x_head(s.v_dim + s.pad),
+        x_stride(heads * x_head + s.pad),
+        b_head(s.k_dim + s.pad),
+        b_stride(s.groups * b_head + 2 * s.pad),
+        c_head(s.k_dim + 3 * s.pad),
+        c_stride(s.groups * c_head + s.pad),
+        z_head(s.v_dim + 2 * s.pad),
+        z_stride(heads * z_head + s.pad),
+        out_head(s.v_dim + 3 * s.pad),
+        out_stride(heads * out_head),
+        slot_stride(heads * s.k_dim * s.v_dim + s.pad),
+        x(Array::random(dtypes.x, sequences.tokens() * x_stride, numbers, s.scale, s.shift)),
+        dt(Array::random(dtypes.x, sequences.tokens() * heads, numbers, s.scale)),
+        b(Array::random(dtypes.b, sequences.tokens() * b_stride, numbers, 1.0f, s.shift)),
+        c(Array::random(dtypes.c, sequences.tokens() * c_stride, numbers, 1.0f, s.shift)),
+        a(Array::random(dtypes.weight, heads, numbers, 2.0f)),
+        initial{.state = Array::random(
+                    dtypes.state, kSlots * slot_stride, numbers, 1.0f, s.shift),
+                .out = Array(dtypes.out, sequences.tokens() * out_stride, s.shift)} {
+    if (s.z) {
+      z = Array::random(dtypes.z, sequences.tokens() * z_stride, numbers, 3.0f, s.shift);
+    }
+    if (s.d) {
+      d = Array::random(dtypes.weight, heads, numbers);
+    }
+    if (s.dt_bias) {
+      dt_bias = Array::random(dtypes.weight, heads, numbers);
+    }
+    for (std::int64_t slot = 0; slot < kSlots; ++slot) {
+      initial.state.poison((slot + 1) * slot_stride - s.pad, s.pad);
+    }
+    for (std::int64_t t = 0; t < sequences.tokens(); ++t) {
+      x.poison((t + 1) * x_stride - 2 * s.pad, 2 * s.pad);
+      b.poison((t + 1) * b_stride - 3 * s.pad, 3 * s.pad);
+    }
+  }
+
+  StateResults run(const std::shared_ptr<Device>& device) const {
+    StateResults results = initial;
+    Uploads uploads(device);
+    void* const state = uploads.add(results.state);
+    void* const out = uploads.add(results.out);
+    const auto operand = [&](const Array& array, std::int64_t token, std::int64_t head) {
+      return StepOperandArg{uploads.add(array), array.dtype(), token, head};
+    };
+    const auto weight = [&](const Array& array) {
+      return WeightArg{uploads.add(array), array.dtype()};
+    };
+    device->selective_state_update(
+        {.step = sequences.upload(uploads),
+         .state = {.data = state, .dtype = results.state.dtype(), .slot_stride = slot_stride},
+         .x = operand(x, x_stride, x_head),
+         .dt = operand(dt, heads, 1),
+         .b = operand(b, b_stride, b_head),
+         .c = operand(c, c_stride, c_head),
+         .z = operand(z, z_stride, z_head),
+         .out = {.data = out,
+                 .dtype = results.out.dtype(),
+                 .token_stride = out_stride,
+                 .head_stride = out_head},
+         .a = weight(a),
+         .d = weight(d),
+         .dt_bias = weight(dt_bias),
+         .groups = shape.groups,
+         .heads = heads,
+         .k_dim = shape.k_dim,
+         .v_dim = shape.v_dim,
+         .dt_softplus = shape.dt_softplus});
+    uploads.fetch(state, results.state);
+    uploads.fetch(out, results.out);
+    return results;
+  }
+};
+
+void check(const SelectiveShape& shape, const SelectiveDTypes& dtypes, std::uint64_t seed) {
+  SCOPED_TRACE("k_dim " + std::to_string(shape.k_dim) + " v_dim " + std::to_string(shape.v_dim) +
+               " seed " + std::to_string(seed));
+  const SelectiveCase c(shape, dtypes, Numbers(seed));
+  const StateResults expected = c.run(make_cpu_device(1));
+  expect_same(expected, c.run(device_under_test()));
+  expect_same(expected, c.run(device_under_test(seed + 1)));
+}
+
+SelectiveDTypes drawn(Numbers& numbers) {
+  return {numbers.dtype(), numbers.dtype(), numbers.dtype(), numbers.dtype(),
+          numbers.dtype(), numbers.dtype(), numbers.dtype()};
+}
+
+constexpr DType kDTypes[] = {DType::F32, DType::F16, DType::BF16};
+
+TEST(CudaSelectiveState, EveryShapeHasTheReferencesBits) {
+  std::uint64_t seed = 0;
+  for (const std::int64_t k_dim : {8, 16, 64, 96, 128, 256, 1, 12, 33, 72, 1000}) {
+    for (const std::int64_t v_dim : {1, 7, 64, 128, 256}) {
+      if (k_dim * v_dim <= 64 * 1024) {
+        check({.k_dim = k_dim, .v_dim = v_dim, .lengths = {2}},
+              {.state = kDTypes[seed % 3]}, ++seed);
+      }
+    }
+  }
+  check({.k_dim = 512, .v_dim = 36}, {}, ++seed);
+  check({.k_dim = 2048, .v_dim = 9, .lengths = {2}}, {}, ++seed);
+  check({.k_dim = 2043, .v_dim = 3, .lengths = {2}}, {}, ++seed);
+}
+
+TEST(CudaSelectiveState, AllDTypesMix) {
+  Numbers numbers(1);
+  std::uint64_t seed = 100;
+  for (const DType state : kDTypes) {
+    for (const DType out : kDTypes) {
+      for (const std::int64_t v_dim : {32, 33}) {
+        SelectiveDTypes dtypes = drawn(numbers);
+        dtypes.state = state;
+        dtypes.out = out;
+        check({.k_dim = 32, .v_dim = v_dim, .lengths = {1, 3}}, dtypes, ++seed);
+      }
+    }
+  }
+}
+
+TEST(CudaSelectiveState, AllOptionsMix) {
+  for (std::uint64_t options = 0; options < 32; ++options) {
+    check({.k_dim = 32,
+           .v_dim = 20,
+           .groups = 2,
+           .heads_a_group = 2,
+           .lengths = {2},
+           .d = options % 2 != 0,
+           .z = options / 2 % 2 != 0,
+           .dt_bias = options / 4 % 2 != 0,
+           .dt_softplus = options / 8 % 2 != 0,
+           .pad = options < 16 ? 0 : 4},
+          {}, 200 + options);
+  }
+}
+
+TEST(CudaSelectiveState, PromptsKeepTheStateAsItWouldBeStored) {
+  Numbers numbers(2);
+  std::uint64_t seed = 300;
+  for (const DType state : kDTypes) {
+    for (const std::int64_t k_dim : {64, 40}) {
+      SelectiveDTypes dtypes = drawn(numbers);
+      dtypes.state = state;
+      dtypes.out = DType::F32;
+      check({.k_dim = k_dim, .v_dim = 32, .heads_a_group = 2, .lengths = {16, 0, 35, 1}}, dtypes,
+            ++seed);
+    }
+  }
+  check({.k_dim = 1024, .v_dim = 4, .lengths = {9}}, {.b = DType::BF16}, ++seed);
+}
+
+TEST(CudaSelectiveState, ManySequencesTakeWiderTiles) {
+  check({.k_dim = 16, .v_dim = 256, .heads_a_group = 120, .lengths = {1, 1, 1, 1}}, {}, 360);
+  check({.k_dim = 128, .v_dim = 72, .groups = 130, .lengths = {1, 0, 1, 1, 1}}, {}, 361);
+  check({.k_dim = 17, .v_dim = 33, .heads_a_group = 130, .lengths = {1, 1, 1}}, {}, 362);
+}
+
+TEST(CudaSelectiveState, StridesAndMisalignedArraysDoNotMatter) {
+  Numbers numbers(3);
+  std::uint64_t seed = 400;
+  for (const std::int64_t pad : {0, 1, 4}) {
+    for (const std::int64_t shift : {0, 1, 2, 4}) {
+      check({.k_dim = 32,
+             .v_dim = 16,
+             .groups = 2,
+             .lengths = {1, 2},
+             .pad = pad,
+             .shift = shift},
+            drawn(numbers), ++seed);
+    }
+  }
+}
+
+TEST(CudaSelectiveState, ExtremeStepsAreTheReferences) {
+  for (const float scale : {100.0f, 1e6f, 1e38f, 1e-30f, 0.0f}) {
+    for (const DType state : kDTypes) {
+      for (const std::int64_t k_dim : {32, 20}) {
+        check({.k_dim = k_dim, .v_dim = 8, .lengths = {5}, .scale = scale}, {.state = state}, 500);
+        check({.k_dim = k_dim, .v_dim = 8, .lengths = {5}, .dt_softplus = false, .scale = scale},
+              {.state = state}, 501);
+      }
+    }
+  }
+}
+
+TEST(CudaSelectiveState, APromptInPiecesGivesTheBitsOfTheWholeOne) {
+  for (const DType state : kDTypes) {
+    const SelectiveShape shape{.k_dim = 64, .v_dim = 32, .lengths = {50}};
+    const SelectiveCase whole(shape, {.state = state}, Numbers(600));
+    const StateResults expected = whole.run(device_under_test());
+    SelectiveCase piece = whole;
+    Numbers numbers(601);
+    for (std::int64_t begin = 0; begin < 50;) {
+      const std::int64_t end = std::min<std::int64_t>(50, begin + 1 + numbers.below(20));
+      piece.sequences.cu_seqlens = {static_cast<std::int32_t>(begin),
+                                    static_cast<std::int32_t>(end)};
+      piece.sequences.longest = end - begin;
+      piece.initial = piece.run(device_under_test(static_cast<std::uint64_t>(end)));
+      begin = end;
+    }
+    expect_same(expected, piece.initial);
+  }
+}
+
+TEST(CudaSelectiveState, RefusesRowsBeyondItsLimitByName) {
+  SelectiveStateUpdateArg arg;
+  arg.k_dim = 2049;
+  EXPECT_EQ(message_of([&] { device_under_test()->selective_state_update(arg); }),
+            "selective_state_update: recurrent_state has a k_dim of 2049; the kernels take at "
+            "most 2048");
+}
+
+}  // namespace
+}  // namespace octavo::cuda_test
