@@ -85,8 +85,8 @@ TEST(CompiledKernels, TakeNoMoreThanTheirLinesAllow) {
   }
   std::ifstream in(kRatchetFile, std::ios::binary);
   ASSERT_TRUE(in) << kRatchetFile;
-  const Ratchet ratchet =
-      read_ratchet(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const Ratchet ratchet = read_ratchet(text);
   if (ratchet.compiler != kept().compiler) {
     GTEST_SKIP() << kRatchetFile << " is of nvcc " << ratchet.compiler << ", this build of "
                  << kept().compiler << ": not compared";

@@ -56,7 +56,8 @@ TEST(PtxLint, RefusesOtherRoundingsAndWidths) {
 }
 
 TEST(PtxLint, RefusesWhatIsApproximateOrFlushes) {
-  for (const char* opcode : {"div.approx.f32", "ex2.approx.f32", "sqrt.approx.f32", "rcp.approx.f32",
+  for (const char* opcode : {"div.approx.f32", "ex2.approx.f32", "sqrt.approx.f32",
+                             "rcp.approx.f32",
                              "div.full.f32", "tanh.approx.bf16x2", "sin.approx.ftz.f32"}) {
     EXPECT_EQ(objection_to(opcode), "approximate") << opcode;
   }
@@ -81,7 +82,8 @@ TEST(PtxLint, RefusesDoublePrecision) {
 }
 
 TEST(PtxLint, RefusesConversionsThatNoFormatAsksFor) {
-  for (const char* opcode : {"cvt.rz.f32.s32", "cvt.f32.s32", "cvt.rn.sat.f32.s32", "cvt.sat.f32.f32",
+  for (const char* opcode : {"cvt.rz.f32.s32", "cvt.f32.s32", "cvt.rn.sat.f32.s32",
+                             "cvt.sat.f32.f32",
                              "cvt.rz.bf16.f32", "cvt.rna.tf32.f32", "cvt.rn.relu.bf16x2.f32",
                              "cvt.rn.e4m3x2.f32", "cvt.rni.sat.f32.f32"}) {
     EXPECT_EQ(objection_to(opcode), "a conversion that no storage format asks for") << opcode;

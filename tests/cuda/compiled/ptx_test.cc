@@ -54,8 +54,8 @@ $L__BB0_1:
   EXPECT_TRUE(kernel.is_kernel);
   EXPECT_EQ(opcodes_of(kernel),
             (std::vector<std::string>{"ld.param.v2.u32", "bra", "fma.rn.f32", "ret"}));
-  EXPECT_EQ(kernel.instructions[0].line, 10);
-  EXPECT_EQ(kernel.instructions[3].line, 17);
+  EXPECT_EQ(kernel.instructions[0].line, 11);
+  EXPECT_EQ(kernel.instructions[3].line, 18);
 }
 
 TEST(Ptx, ReadsInlineAssemblyAndCalls) {

@@ -111,8 +111,8 @@ Ratchet read_ratchet(std::string_view text) {
 
 std::string write_ratchet(const Ratchet& ratchet) {
   std::ostringstream out;
-  out << "# What the kernels need as nvcc compiles them, a line a kernel and architecture: registers "
-         "of a\n"
+  out << "# What the kernels need as nvcc compiles them, a line a kernel and architecture: "
+         "registers of a\n"
          "# thread, instructions that read or write local memory (spills), bytes of static shared "
          "memory,\n"
          "# instructions. tests/README.md says how to write it anew; the first three may only "
