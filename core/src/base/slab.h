@@ -1,5 +1,8 @@
 // A slab of equal records named by 32-bit ids; id 0 is nobody.
 //
+// A record whose type has `kZeroedBytes` has only so many zeroed when it is taken: what stands
+// behind is the taker's to fill.
+//
 // Records come from the front of reserved memory and are reused last-freed-first. Nothing is
 // allocated after construction, so taking and giving back cannot fail while the capacity holds.
 #pragma once
@@ -25,7 +28,7 @@ class Slab {
 
   bool full() const noexcept { return free_ == kNobody && used_ == capacity_; }
 
-  /// A zeroed record. REQUIRES: !full().
+  /// A zeroed record, as far as its type asks for. REQUIRES: !full().
   Id take() noexcept {
     if (free_ == kNobody) {
       return static_cast<Id>(++used_);
@@ -38,9 +41,9 @@ class Slab {
 
   /// REQUIRES: `id` was taken and is given back once.
   void give(Id id) noexcept {
-    T& record = records_[id];
-    record = T{};
-    std::memcpy(static_cast<void*>(&record), &free_, sizeof free_);
+    void* record = &records_[id];
+    std::memset(record, 0, zeroed_bytes());
+    std::memcpy(record, &free_, sizeof free_);
     free_ = id;
   }
 
@@ -54,6 +57,14 @@ class Slab {
   }
 
  private:
+  static constexpr std::size_t zeroed_bytes() noexcept {
+    if constexpr (requires { T::kZeroedBytes; }) {
+      return T::kZeroedBytes;
+    } else {
+      return sizeof(T);
+    }
+  }
+
   VirtualArray<T> records_;
   std::size_t capacity_;
   std::size_t used_ = 0;

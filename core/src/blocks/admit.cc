@@ -16,13 +16,30 @@ using blocks::Slot;
 
 namespace {
 
-void require_fresh(const char* call, const Slot& slot, int index) {
-  if (!slot.active) {
-    return;
-  }
+[[noreturn]] void throw_in_use(const char* call, const Slot& slot, int index) {
   throw Error(ErrorCode::FailedPrecondition, std::string(call) + ": slot " + std::to_string(index) +
                                                  " is in use (" + std::to_string(slot.reserved) +
                                                  " tokens reserved); it must be fresh");
+}
+
+void require_fresh(const char* call, const Slot& slot, int index) {
+  if (slot.active) {
+    throw_in_use(call, slot, index);
+  }
+}
+
+[[noreturn]] void throw_negative(const char* call, std::int64_t addressable_len) {
+  throw Error(ErrorCode::InvalidArgument,
+              std::string(call) + ": addressable_len " + std::to_string(addressable_len) +
+                  " is negative; it must be a length or kAddressableAll (-1)");
+}
+
+[[noreturn]] void throw_larger_than_pool(std::int64_t tokens,
+                                         std::int64_t blocks,
+                                         std::int64_t pool) {
+  throw Error(ErrorCode::ResourceExhausted, "admit: a prompt of " + std::to_string(tokens) +
+                                                " tokens needs " + std::to_string(blocks) +
+                                                " blocks, the pool has " + std::to_string(pool));
 }
 
 // `addressable_len` with kAddressableAll resolved, cut to `length`.
@@ -46,14 +63,6 @@ void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_i
   slot.root = slot.node = root;
 }
 
-// A slot stops being fresh: from here on it has a generation.
-void BlockManager::Impl::activate(Slot& slot) noexcept {
-  slot.active = true;
-  if (slot.root == kNoNode) {
-    slot.root = slot.node = tree_.acquire_root(0);
-  }
-}
-
 std::int64_t BlockManager::Impl::admit(int slot_index,
                                        std::span<const std::int32_t> prompt,
                                        std::int64_t addressable_len) {
@@ -63,15 +72,10 @@ std::int64_t BlockManager::Impl::admit(int slot_index,
     throw_outside("admit", "prompt length", length, 1, row_tokens_);
   }
   if (addressable_len < kAddressableAll) {
-    throw Error(ErrorCode::InvalidArgument,
-                "admit: addressable_len " + std::to_string(addressable_len) +
-                    " is negative; it must be a length or kAddressableAll (-1)");
+    throw_negative("admit", addressable_len);
   }
   if (config_.window == 0 && blocks_for(length) > config_.num_blocks) {
-    throw Error(ErrorCode::ResourceExhausted,
-                "admit: a prompt of " + std::to_string(length) + " tokens needs " +
-                    std::to_string(blocks_for(length)) + " blocks, the pool has " +
-                    std::to_string(config_.num_blocks));
+    throw_larger_than_pool(length, blocks_for(length), config_.num_blocks);
   }
   prompts_.make_room(slot_index, prompt.size());
 
@@ -112,9 +116,7 @@ CachedPrefix BlockManager::Impl::cached_prefix(std::span<const std::int32_t> pro
                                                std::uint64_t namespace_id) const {
   const auto length = static_cast<std::int64_t>(prompt.size());
   if (addressable_len < kAddressableAll) {
-    throw Error(ErrorCode::InvalidArgument,
-                "cached_prefix: addressable_len " + std::to_string(addressable_len) +
-                    " is negative; it must be a length or kAddressableAll (-1)");
+    throw_negative("cached_prefix", addressable_len);
   }
   if (!sharing_ || length == 0) {
     return {};
@@ -146,6 +148,7 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
   }
   const auto found =
       tree_.match(slot.root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)), cells);
+  unmatched_ = slot_index;
   tree_.hold(found.node);
   slot.node = found.node;
   slot.path_blocks = slot.cells = static_cast<std::int32_t>(found.blocks);

@@ -42,15 +42,9 @@ class AdmittedPrompts {
   /// Makes room for `count` tokens; what the buffer held is lost. Raises bad_alloc, and then has
   /// changed nothing.
   void make_room(int slot, std::size_t count) {
-    AdmittedPrompt& prompt = prompts_[at(slot)];
-    if (prompt.capacity >= count) {
-      return;
+    if (prompts_[at(slot)].capacity < count) {
+      enlarge(slot, count);
     }
-    const std::size_t capacity = std::max(count, 2 * prompt.capacity);
-    auto* grown = new std::int32_t[capacity];
-    delete[] std::exchange(prompt.tokens, grown);
-    prompt.capacity = capacity;
-    used_ = std::max(used_, slot + 1);
   }
 
   void forget(int slot) noexcept {
@@ -64,6 +58,15 @@ class AdmittedPrompts {
   }
 
  private:
+  [[gnu::noinline]] void enlarge(int slot, std::size_t count) {
+    AdmittedPrompt& prompt = prompts_[at(slot)];
+    const std::size_t capacity = std::max(count, 2 * prompt.capacity);
+    auto* grown = new std::int32_t[capacity];
+    delete[] std::exchange(prompt.tokens, grown);
+    prompt.capacity = capacity;
+    used_ = std::max(used_, slot + 1);
+  }
+
   VirtualArray<AdmittedPrompt> prompts_;
   int used_ = 0;  ///< Slots from here on never had a buffer.
 };

@@ -16,6 +16,8 @@ class BlockAlgorithm {
   BlockAlgorithm(const BlockManagerConfig& config, BlockRanks& ranks)
       : ranks_(ranks), capacity_(config.num_blocks) {}
 
+  /// A block of this name is inserted soon; `sooner`: after only a few others.
+  void expect(std::uint64_t /*name*/, bool /*sooner*/) const noexcept {}
   /// An admit bound the block.
   void served(BlockId /*block*/) noexcept {}
   /// Its last holder left; tail first within a release.

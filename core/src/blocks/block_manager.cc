@@ -14,13 +14,13 @@ using blocks::at;
 using blocks::Slot;
 
 void throw_outside(const char* call,
-                   const std::string& name,
+                   std::string_view name,
                    std::int64_t value,
                    std::int64_t low,
                    std::int64_t high) {
   throw Error(ErrorCode::InvalidArgument,
-              std::string(call) + ": " + name + " " + std::to_string(value) + " is outside [" +
-                  std::to_string(low) + ", " + std::to_string(high) + "]");
+              std::string(call) + ": " + std::string(name) + " " + std::to_string(value) +
+                  " is outside [" + std::to_string(low) + ", " + std::to_string(high) + "]");
 }
 
 namespace {
@@ -89,13 +89,10 @@ BlockManager::Impl::Impl(const BlockManagerConfig& config)
   copies_.reserve(at(config.max_seqs));
 }
 
-const Slot& BlockManager::Impl::checked_slot(const char* call, int slot) const {
-  if (slot < 0 || slot >= config_.max_seqs) {
-    throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " + std::to_string(slot) +
-                                                " is outside [0, " +
-                                                std::to_string(config_.max_seqs) + ")");
-  }
-  return slots_[at(slot)];
+void BlockManager::Impl::throw_slot(const char* call, int slot) const {
+  throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " + std::to_string(slot) +
+                                              " is outside [0, " +
+                                              std::to_string(config_.max_seqs) + ")");
 }
 
 std::span<const std::int32_t> BlockManager::Impl::block_table(int slot) const {
@@ -121,16 +118,6 @@ BlockManagerStats BlockManager::Impl::stats() const noexcept {
   stats.bound_blocks_max = counters_.bound_blocks_max.get();
   stats.parked_blocks_max = counters_.parked_blocks_max.get();
   return stats;
-}
-
-void BlockManager::Impl::note_levels() noexcept {
-  const std::int64_t parked = tree_.parked_blocks();
-  counters_.parked_blocks_max.raise_to(parked);
-  const std::int64_t bound = pool_.num_blocks() - pool_.free_count() - parked;
-  counters_.bound_blocks_max.raise_to(bound - pool_.quarantined_count());
-  if (auto* order = tree_.order()) {
-    order->levels(bound);
-  }
 }
 
 // --- The public face ---

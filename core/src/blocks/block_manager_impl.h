@@ -9,7 +9,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/relaxed_counter.h"
@@ -62,7 +62,12 @@ class BlockManager::Impl {
 
   std::span<const BlockCopy> copies() const noexcept { return copies_; }
   std::span<const std::int32_t> block_table(int slot) const;
-  const blocks::Slot& checked_slot(const char* call, int slot) const;
+  const blocks::Slot& checked_slot(const char* call, int slot) const {
+    if (slot < 0 || slot >= config_.max_seqs) {
+      throw_slot(call, slot);
+    }
+    return slots_[blocks::at(slot)];
+  }
   const BlockManagerConfig& config() const noexcept { return config_; }
   std::int64_t free_blocks() const noexcept { return pool_.free_count() + tree_.parked_blocks(); }
   std::int64_t parked_blocks() const noexcept { return tree_.parked_blocks(); }
@@ -89,6 +94,8 @@ class BlockManager::Impl {
     bool plain = true;          ///< No slot rewinds, seals, rewrites or begins: the usual decode.
   };
 
+  [[noreturn]] void throw_slot(const char* call, int slot) const;
+
   // --- Arithmetic ---
   std::int32_t blocks_for(std::int64_t tokens) const noexcept {
     return static_cast<std::int32_t>(block_shift_ >= 0
@@ -111,11 +118,33 @@ class BlockManager::Impl {
                             std::int64_t limit) noexcept;
 
   // --- Steps (step.cc, rewrite.cc) ---
-  void begin_batch() noexcept;
-  void check_in_batch(const char* call, std::int32_t slot_index);
-  void check_growth(const char* call, int slot, std::int64_t from, std::int64_t count) const;
+  void begin_batch() noexcept {
+    if (++batch_ == 0) {
+      forget_batches();
+    }
+  }
+  void forget_batches() noexcept;
   void check_rewind(const char* call, int slot, std::int64_t position) const;
-  void check_available(const char* call, const StepDemand& demand) const;
+  void check_available(const char* call, const StepDemand& demand) const {
+    const std::int64_t available = free_blocks() + demand.released;
+    if (demand.blocks > available) {
+      throw_unavailable(call, demand.blocks, available);
+    }
+  }
+  // What is wrong with a sequence of a step; they say which. Apart from the checks, which stay
+  // small.
+  [[noreturn]] void throw_twice(const char* call, int slot) const;
+  [[noreturn]] void throw_sequence(std::size_t index,
+                                   int slot,
+                                   std::int64_t count,
+                                   std::int64_t past) const;
+  [[noreturn]] void throw_growth(const char* call,
+                                 int slot,
+                                 std::int64_t from,
+                                 std::int64_t count) const;
+  [[noreturn]] void throw_unavailable(const char* call,
+                                      std::int64_t needed,
+                                      std::int64_t available) const;
   void add_demand(const Slot& slot,
                   std::int32_t position,
                   std::int32_t count,
@@ -123,7 +152,13 @@ class BlockManager::Impl {
   std::int32_t rewrite_demand(const Slot& slot,
                               std::int32_t from,
                               std::int32_t cells_needed) const noexcept;
-  void activate(Slot& slot) noexcept;
+  // A slot stops being fresh: from here on it has a generation.
+  void activate(Slot& slot) noexcept {
+    slot.active = true;
+    if (slot.root == blocks::kNoNode) {
+      slot.root = slot.node = tree_.acquire_root(0);
+    }
+  }
   void commit(int slot_index, std::int32_t position) noexcept;
   void grow(int slot_index, std::int32_t count) noexcept;
   void bind_cells(int slot_index, std::int32_t cells_needed) noexcept;
@@ -137,6 +172,7 @@ class BlockManager::Impl {
   void release_window(int slot_index) noexcept;
   std::int32_t first_in_window(std::int64_t position) const noexcept;
   void seal(int slot_index, const std::int32_t* tokens, std::int32_t blocks) noexcept;
+  void bind_canonical(int slot_index, const std::int32_t* tokens, std::int32_t blocks) noexcept;
   void seal_prompt(int slot_index) noexcept;
   void refresh_watermarks(Slot& slot) const noexcept;
   bool must_give_up_leaf(const Slot& slot, std::int32_t from) const noexcept;
@@ -151,7 +187,15 @@ class BlockManager::Impl {
   void name_boundary(int slot_index, const std::int32_t* history, std::int64_t length) noexcept;
   void release_private(Slot& slot, BlockId block, std::int32_t cell) noexcept;
   void release(int slot_index) noexcept;
-  void note_levels() noexcept;
+  void note_levels() noexcept {
+    const std::int64_t parked = tree_.parked_blocks();
+    counters_.parked_blocks_max.raise_to(parked);
+    const std::int64_t bound = pool_.num_blocks() - pool_.free_count() - parked;
+    counters_.bound_blocks_max.raise_to(bound - pool_.quarantined_count());
+    if (auto* order = tree_.order()) {
+      order->levels(bound);
+    }
+  }
   void audit_slot(int slot_index) const;
 
   BlockManagerConfig config_;
@@ -170,12 +214,13 @@ class BlockManager::Impl {
   VirtualArray<std::int32_t> cu_seqlens_k_;  ///< [max_seqs + 1]
   std::vector<BlockCopy> copies_;
   std::uint32_t batch_ = 0;
+  int unmatched_ = -1;  ///< The slot whose admit was the latest match; it need not seek again.
   Counters counters_;
 };
 
 /// "call: name VALUE is outside [low, high]"
 [[noreturn]] void throw_outside(const char* call,
-                                const std::string& name,
+                                std::string_view name,
                                 std::int64_t value,
                                 std::int64_t low,
                                 std::int64_t high);

@@ -55,6 +55,9 @@ class BlockOrder final : public EvictionOrder {
       name(sealed);
     }
     for (std::size_t i = sealed.blocks.size(); i-- > 0;) {
+      if (Algorithm::kNeedsNames && i >= kNamesAhead) {
+        algorithm_.expect(ranks_[at(sealed.blocks[i - kNamesAhead])].name, /*sooner=*/true);
+      }
       insert(sealed.blocks[i]);
     }
   }
@@ -137,6 +140,7 @@ class BlockOrder final : public EvictionOrder {
     for (const BlockId block : sealed.blocks) {
       name = chain_hash(name, tokens, block_size_);
       ranks_[at(block)].name = name;
+      algorithm_.expect(name, /*sooner=*/false);
       tokens += block_size_;
     }
   }
@@ -162,6 +166,7 @@ class BlockOrder final : public EvictionOrder {
 
   const RunStore& store_;
   static constexpr std::uint64_t kNameSeed = 0x6E616D65732E3031ULL;
+  static constexpr std::size_t kNamesAhead = 6;  ///< Far enough for memory, and few enough for it.
 
   std::int64_t num_blocks_;
   std::size_t block_size_;

@@ -16,12 +16,19 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
   return x ^ (x >> 29);
 }
 
+/// The hash of a single token: XXH3_64bits with all but its short branch folded away.
+[[gnu::flatten]] inline std::uint64_t hash_token(const std::int32_t* token) noexcept {
+  return XXH3_64bits(token, sizeof *token);
+}
+
 /// The content is hashed apart from the parent, so that the hashes of consecutive blocks overlap in
-/// the processor and only the short mix is a chain.
+/// the processor and only the short mix is a chain. Blocks of one token are what a replay of block
+/// ids has.
 inline std::uint64_t chain_hash(std::uint64_t parent_hash,
                                 const std::int32_t* tokens,
                                 std::size_t count) noexcept {
-  return mix(XXH3_64bits(tokens, count * sizeof *tokens), parent_hash);
+  return mix(count == 1 ? hash_token(tokens) : XXH3_64bits(tokens, count * sizeof *tokens),
+             parent_hash);
 }
 
 }  // namespace octavo::blocks

@@ -55,7 +55,37 @@ class GhostMemory {
   }
 
   /// REQUIRES: the list is not empty.
-  void drop_oldest(std::size_t list) noexcept { (void)take(ghosts_[lists_[list].oldest].name); }
+  void drop_oldest(std::size_t list) noexcept {
+    (void)take(ghosts_[lists_[list].oldest].name);
+    const Ghost& next = ghosts_[lists_[list].oldest];  // Goes with the next call, as a rule.
+    prefetch_bucket(next.name);
+    __builtin_prefetch(&ghosts_[next.newer], 1);
+  }
+
+  // The memory is larger than the processor's caches and names are scattered over it: who knows
+  // which names come next has their buckets fetched first and then the ghosts that those name.
+  void prefetch_bucket(std::uint64_t name) const noexcept {
+    __builtin_prefetch(&buckets_[name & mask_], 1);
+  }
+  void prefetch_ghost(std::uint64_t name) const noexcept {
+    __builtin_prefetch(&ghosts_[buckets_[name & mask_]], 1);
+  }
+  /// The names of the blocks that stand at the old end of a queue come next.
+  void prefetch_oldest(const BlockRanks& ranks, BlockId oldest) const noexcept {
+    if (oldest == kNoBlock) {
+      return;
+    }
+    prefetch_ghost(ranks[at(oldest)].name);
+    const BlockId second = ranks[at(oldest)].newer;
+    if (second == kNoBlock) {
+      return;
+    }
+    prefetch_bucket(ranks[at(second)].name);
+    const BlockId third = ranks[at(second)].newer;
+    if (third != kNoBlock) {
+      __builtin_prefetch(&ranks[at(third)], 1);
+    }
+  }
 
   /// Calls visit(name) from the oldest to the newest of a list.
   template <class Visit>

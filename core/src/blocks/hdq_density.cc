@@ -7,6 +7,11 @@ namespace {
 constexpr double kPriorSessions = 10;
 constexpr double kFirstMean = 10;
 
+// Counts stay below 2^63, and a signed word is converted by one instruction.
+double number(std::uint64_t count) noexcept {
+  return static_cast<double>(static_cast<std::int64_t>(count));
+}
+
 }  // namespace
 
 void Counters::halve() noexcept {
@@ -21,23 +26,25 @@ void Counters::halve() noexcept {
 }
 
 void Density::learn(const Counters& counters) noexcept {
-  const double mean = counters.sessions > 0 ? static_cast<double>(counters.session_blocks) /
-                                                  static_cast<double>(counters.sessions)
-                                            : kFirstMean;
+  const double mean = counters.sessions > 0
+                          ? number(counters.session_blocks) / number(counters.sessions)
+                          : kFirstMean;
   const double prior = kPriorSessions * mean;
 
+  std::array<std::uint64_t, kBuckets> hit_in{};
+  std::array<std::uint64_t, kBuckets> entered_in{};
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      hit_in[b] += counters.hits[c][b];
+      entered_in[b] += counters.entered[c][b];
+    }
+  }
   std::array<double, kBuckets> p{};
   std::array<double, kBuckets> hits{};
   std::array<double, kBuckets> exposure{};
   for (std::size_t b = 0; b < kBuckets; ++b) {
-    std::uint64_t hit = 0;
-    std::uint64_t entered = 0;
-    for (std::size_t c = 0; c < kClasses; ++c) {
-      hit += counters.hits[c][b];
-      entered += counters.entered[c][b];
-    }
-    const double weight = static_cast<double>(entered) + prior;
-    p[b] = (static_cast<double>(hit) + mean) / weight;
+    const double weight = number(entered_in[b]) + prior;
+    p[b] = (number(hit_in[b]) + mean) / weight;
     hits[b] = p[b] * weight;
     exposure[b] = weight * (1 - p[b] / 2) * static_cast<double>(bucket_width(b));
   }
@@ -51,9 +58,9 @@ void Density::learn(const Counters& counters) noexcept {
     std::uint64_t hit = 0;
     for (std::size_t b = 0; b < kBuckets; ++b) {
       hit += counters.hits[c][b];
-      class_expected[c] += static_cast<double>(counters.entered[c][b]) * p[b];
+      class_expected[c] += number(counters.entered[c][b]) * p[b];
     }
-    class_hits[c] = static_cast<double>(hit);
+    class_hits[c] = number(hit);
     family_hits[family_of(c)] += class_hits[c];
     family_expected[family_of(c)] += class_expected[c];
   }

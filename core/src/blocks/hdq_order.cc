@@ -1,6 +1,5 @@
 #include "blocks/hdq_order.h"
 
-#include "blocks/chain_hash.h"
 #include "octavo/error.h"
 
 namespace octavo::blocks {
@@ -14,12 +13,6 @@ HdqOrder::HdqOrder(const BlockManagerConfig& config, const RunStore& store)
            config.policy_block_tokens > 0 ? config.policy_block_tokens : config.block_size),
       fingerprints_(at(config.num_blocks), VirtualMemory::Pages::Small, "a prompt's fingerprints"),
       bare_node_(at(config.num_blocks), VirtualMemory::Pages::Small, "the bare nodes") {}
-
-// The built-in hash whatever the config says: a caller's bad one changes no ranking (D3).
-std::uint64_t HdqOrder::fingerprint(std::uint64_t parent,
-                                    const std::int32_t* tokens) const noexcept {
-  return chain_hash(parent, tokens, block_size_);
-}
 
 // A root's end hash names its generation of its namespace.
 void HdqOrder::asked(const PromptAsked& prompt) noexcept {

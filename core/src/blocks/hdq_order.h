@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/virtual_memory.h"
+#include "blocks/chain_hash.h"
 #include "blocks/eviction_order.h"
 #include "blocks/hdq.h"
 
@@ -37,7 +38,10 @@ class HdqOrder final : public EvictionOrder {
 
  private:
   BlockId end_of(NodeId id) const noexcept;
-  std::uint64_t fingerprint(std::uint64_t parent, const std::int32_t* tokens) const noexcept;
+  // The built-in hash whatever the config says: a caller's bad one changes no ranking (D3).
+  std::uint64_t fingerprint(std::uint64_t parent, const std::int32_t* tokens) const noexcept {
+    return chain_hash(parent, tokens, block_size_);
+  }
 
   const RunStore& store_;
   std::size_t block_size_;

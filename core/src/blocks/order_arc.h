@@ -25,6 +25,13 @@ class ArcOrder : public QueueAlgorithm<2> {
   ArcOrder(const BlockManagerConfig& config, BlockRanks& ranks)
       : QueueAlgorithm(config, ranks), left_(2 * capacity_ + 1) {}
 
+  void expect(std::uint64_t name, bool sooner) const noexcept {
+    if (sooner) {
+      left_.prefetch_ghost(name);
+    } else {
+      left_.prefetch_bucket(name);
+    }
+  }
   void insert(BlockId block) noexcept {
     const std::int64_t once = left_.size(kOnce);
     const std::int64_t again = left_.size(kAgain);
@@ -47,6 +54,7 @@ class ArcOrder : public QueueAlgorithm<2> {
   void erase(BlockId block, bool evicted) noexcept {
     QueueAlgorithm::erase(block, evicted);
     if (evicted && rank(block).name != 0) {
+      left_.prefetch_oldest(ranks_, queue_of(block).oldest());
       left_.add(rank(block).queue, rank(block).name);
       trim();
     }

@@ -26,6 +26,13 @@ class S3FifoOrder : public QueueAlgorithm<2> {
         ghosts_most_(capacity_ - small_target_),
         ghosts_(ghosts_most_ + 1) {}
 
+  void expect(std::uint64_t name, bool sooner) const noexcept {
+    if (sooner) {
+      ghosts_.prefetch_ghost(name);
+    } else {
+      ghosts_.prefetch_bucket(name);
+    }
+  }
   void insert(BlockId block) noexcept {
     rank(block).uses = 0;
     enter(block, ghosts_.take(rank(block).name) == ghosts_.kNowhere ? kSmall : kMain);
@@ -49,6 +56,7 @@ class S3FifoOrder : public QueueAlgorithm<2> {
   void erase(BlockId block, bool evicted) noexcept {
     const BlockRank& gone = rank(block);
     if (evicted && gone.queue == kSmall && gone.name != 0) {
+      ghosts_.prefetch_oldest(ranks_, queues_[kSmall].oldest());
       ghosts_.add(0, gone.name);
       if (ghosts_.size(0) > ghosts_most_) {
         ghosts_.drop_oldest(0);

@@ -25,6 +25,13 @@ class TwoQueueOrder : public QueueAlgorithm<2> {
         out_most_(std::max<std::int64_t>(1, capacity_ / 2)),
         out_(out_most_ + 1) {}
 
+  void expect(std::uint64_t name, bool sooner) const noexcept {
+    if (sooner) {
+      out_.prefetch_ghost(name);
+    } else {
+      out_.prefetch_bucket(name);
+    }
+  }
   void insert(BlockId block) noexcept {
     enter(block, out_.take(rank(block).name) == out_.kNowhere ? kIn : kMain);
   }
@@ -40,6 +47,7 @@ class TwoQueueOrder : public QueueAlgorithm<2> {
   void erase(BlockId block, bool evicted) noexcept {
     const BlockRank& gone = rank(block);
     if (evicted && gone.queue == kIn && gone.name != 0) {
+      out_.prefetch_oldest(ranks_, queues_[kIn].oldest());
       out_.add(0, gone.name);
       if (out_.size(0) > out_most_) {
         out_.drop_oldest(0);

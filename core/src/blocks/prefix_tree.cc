@@ -1,8 +1,7 @@
 #include "blocks/prefix_tree.h"
 
 #include <algorithm>
-
-#include "blocks/chain_hash.h"
+#include <utility>
 
 namespace octavo::blocks {
 
@@ -37,14 +36,6 @@ PrefixTree::PrefixTree(const BlockManagerConfig& config, std::int64_t blocks_max
 
 // --- Hashes ---
 
-std::uint64_t PrefixTree::chain(std::uint64_t parent_hash,
-                                const std::int32_t* tokens) const noexcept {
-  if (block_hash_ != nullptr) {
-    return block_hash_(parent_hash, {tokens, block_size_});
-  }
-  return chain_hash(parent_hash, tokens, block_size_);
-}
-
 std::uint64_t PrefixTree::hash_at(const Node& run, std::uint32_t blocks) const noexcept {
   std::uint64_t hash = run.head_hash;
   std::uint32_t done = 0;
@@ -55,16 +46,6 @@ std::uint64_t PrefixTree::hash_at(const Node& run, std::uint32_t blocks) const n
     return ++done < blocks;
   });
   return hash;
-}
-
-// Computed when somebody first branches off the run's end, and kept until the tail is evicted.
-std::uint64_t PrefixTree::end_hash(NodeId id) noexcept {
-  Node& node = store_.node(id);
-  if (!node.end_hash_known) {
-    node.end_hash = hash_at(node, node.size);
-    node.end_hash_known = true;
-  }
-  return node.end_hash;
 }
 
 // --- Namespaces ---
@@ -87,10 +68,16 @@ NodeId PrefixTree::latest_root(std::uint64_t namespace_id) const noexcept {
 }
 
 NodeId PrefixTree::acquire_root(std::uint64_t namespace_id) noexcept {
+  // Of a namespace's generations at most one is not stale. The guess's record may be another's now.
+  Node& recent = store_.node(recent_root_);
+  if (recent.kind == NodeKind::Root && !recent.stale && recent.root.namespace_id == namespace_id) {
+    ++recent.root.users;
+    return recent_root_;
+  }
   const NodeId latest = latest_root(namespace_id);
   if (latest != kNoNode && !store_.node(latest).stale) {
     ++store_.node(latest).root.users;
-    return latest;
+    return recent_root_ = latest;
   }
   if (roots_ == roots_max_) {
     return kNoNode;
@@ -99,8 +86,7 @@ NodeId PrefixTree::acquire_root(std::uint64_t namespace_id) noexcept {
   const NodeId id = store_.take_node(NodeKind::Root);
   Node& root = store_.node(id);
   root.head = kNoBlock;
-  root.root.namespace_id = namespace_id;
-  root.root.users = 1;
+  root.root = {namespace_id, 1, 0, kNoNode, kNoNode};
   if (latest == kNoNode) {
     index_.insert(root_index_hash(namespace_id), id);
   } else {
@@ -112,12 +98,7 @@ NodeId PrefixTree::acquire_root(std::uint64_t namespace_id) noexcept {
   }
   root.end_hash = mix(namespace_id, root.root.generation);
   root.end_hash_known = true;
-  return id;
-}
-
-void PrefixTree::release_root(NodeId root) noexcept {
-  --store_.node(root).root.users;
-  free_root_if_idle(root);
+  return recent_root_ = id;
 }
 
 void PrefixTree::invalidate(std::uint64_t namespace_id) noexcept {
@@ -128,11 +109,8 @@ void PrefixTree::invalidate(std::uint64_t namespace_id) noexcept {
   }
 }
 
-void PrefixTree::free_root_if_idle(NodeId id) noexcept {
+void PrefixTree::free_root(NodeId id) noexcept {
   const Node& root = store_.node(id);
-  if (root.root.users > 0 || root.children > 0 || root.keys != 0) {
-    return;
-  }
   const NodeId earlier = root.root.earlier;
   const NodeId later = root.root.later;
   const std::uint64_t hash = root_index_hash(root.root.namespace_id);
@@ -240,9 +218,7 @@ NodeId PrefixTree::seal(int slot,
                         const std::int32_t* tokens,
                         const BlockId* cells,
                         std::uint32_t count) noexcept {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    tokens_.write_block(cells[i], tokens + i * block_size_);
-  }
+  tokens_.write_blocks(cells, count, tokens);
   if (events_ != nullptr) {
     report_stored(under, tokens, cells, count);
   }
@@ -271,13 +247,14 @@ NodeId PrefixTree::append_or_make(NodeId under,
                                   const std::int32_t* tokens,
                                   const BlockId* cells,
                                   std::uint32_t count) noexcept {
+  const Missed missed = std::exchange(missed_, {});
   Node& parent = store_.node(under);
   if (under == own && parent.holders == 1 && parent.children == 0 && parent.keys == 0) {
     parent.end_hash_known = false;
     store_.append(parent, cells, count);
     return under;
   }
-  const std::uint64_t head_hash = chain(end_hash(under), tokens);
+  const std::uint64_t head_hash = missed.hash_known ? missed.hash : chain(end_hash(under), tokens);
   const NodeId id = store_.take_node(NodeKind::Run);
   Node& run = store_.node(id);
   run.parent = under;
@@ -298,6 +275,7 @@ void PrefixTree::reset() noexcept {
   store_.clear();
   index_.clear();
   parking_.clear();
+  missed_ = {};
   if (order_ != nullptr) {
     order_->reset();
   }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "blocks/chain_hash.h"
 #include "blocks/eviction_order.h"
 #include "blocks/parking_list.h"
 #include "blocks/run_index.h"
@@ -37,7 +38,10 @@ class PrefixTree {
   /// The current generation of a namespace, with one more user; kNoNode in the (absurd) case that
   /// node ids run out, which takes a pool of about 2^31 blocks and as many generations.
   NodeId acquire_root(std::uint64_t namespace_id) noexcept;
-  void release_root(NodeId root) noexcept;
+  void release_root(NodeId root) noexcept {
+    --store_.node(root).root.users;
+    free_root_if_idle(root);
+  }
   /// The generation in use ends: the next acquire_root begins another.
   void invalidate(std::uint64_t namespace_id) noexcept;
   bool stale(NodeId root) const noexcept { return store_.node(root).stale; }
@@ -46,7 +50,8 @@ class PrefixTree {
 
   /// Follows `tokens` (max_blocks whole blocks) from the end of `from` as far as sealed blocks
   /// agree, writes their ids to `cells` and returns the node that ends there (cutting a run where
-  /// the agreement ends inside it) and how many blocks agreed. Holds nothing.
+  /// the agreement ends inside it) and how many blocks agreed. Holds nothing. What it looked for in
+  /// vain is remembered until the next match.
   struct Match {
     NodeId node;
     std::uint32_t blocks;
@@ -66,6 +71,10 @@ class PrefixTree {
   };
   Peek peek(NodeId from, const std::int32_t* tokens, std::uint32_t max_blocks) const noexcept;
 
+  /// The latest match ended at the node since no child of it had the next block, and none was made
+  /// since.
+  bool still_misses(NodeId id) const noexcept { return missed_.under == id; }
+
   /// One more, or one fewer, path ends at the node. Dropping parks what nobody holds, tail first.
   void hold(NodeId id) noexcept;
   void drop(NodeId id) noexcept;
@@ -77,7 +86,7 @@ class PrefixTree {
   /// Seals blocks under the end of `under`, which the caller's path holds; the path then ends at
   /// the result instead. When `under` is `own`, a run that this path alone made and holds and under
   /// which nothing else stands, it grows; else a new run is made. `depth` blocks stand before them,
-  /// and `slot` seals them. REQUIRES: no child of `under` has the first block's tokens.
+  /// and `slot` seals them. REQUIRES: the latest match ended at `under`, missing the first block.
   NodeId seal(int slot,
               std::int32_t depth,
               NodeId under,
@@ -146,9 +155,28 @@ class PrefixTree {
   const RunStore& store() const noexcept { return store_; }
 
  private:
+  // What the latest match looked for in vain.
+  struct Missed {
+    NodeId under;  ///< kNoNode: nothing, or it is there by now.
+    bool hash_known;
+    std::uint64_t hash;  ///< Of the missing block.
+  };
+
   NodeId latest_root(std::uint64_t namespace_id) const noexcept;
-  std::uint64_t chain(std::uint64_t parent_hash, const std::int32_t* tokens) const noexcept;
-  std::uint64_t end_hash(NodeId id) noexcept;
+  [[gnu::always_inline]] std::uint64_t chain(std::uint64_t parent_hash,
+                                             const std::int32_t* tokens) const noexcept {
+    return block_hash_ == nullptr ? chain_hash(parent_hash, tokens, block_size_)
+                                  : block_hash_(parent_hash, {tokens, block_size_});
+  }
+  // Computed when somebody first branches off the run's end, and kept until the tail is evicted.
+  std::uint64_t end_hash(NodeId id) noexcept {
+    Node& node = store_.node(id);
+    if (!node.end_hash_known) {
+      node.end_hash = hash_at(node, node.size);
+      node.end_hash_known = true;
+    }
+    return node.end_hash;
+  }
   std::uint64_t hash_at(const Node& run, std::uint32_t blocks) const noexcept;
   NodeId find_child(NodeId parent, std::uint64_t hash, const std::int32_t* tokens) const noexcept;
   template <typename Keep>
@@ -172,7 +200,13 @@ class PrefixTree {
   void forget_in_order(NodeId leaf) noexcept;
   void drop_key(NodeId parent, std::uint32_t index) noexcept;
   void drop_keys_of_block(NodeId parent, BlockId block) noexcept;
-  void free_root_if_idle(NodeId root) noexcept;
+  void free_root_if_idle(NodeId id) noexcept {
+    const Node& root = store_.node(id);
+    if (root.root.users == 0 && root.children == 0 && root.keys == 0) {
+      free_root(id);
+    }
+  }
+  void free_root(NodeId id) noexcept;
   void audit_run(NodeId id) const;
   void audit_keys(NodeId id) const;
   void audit_parking() const;
@@ -192,6 +226,8 @@ class PrefixTree {
   std::unique_ptr<EvictionOrder> order_;  ///< The parking list is kept all the same.
   std::int64_t roots_max_;
   std::int64_t roots_ = 0;
+  NodeId recent_root_ = kNoNode;  ///< The last one acquired, a guess at the next.
+  Missed missed_{};
   // Only with an event sink: the reported hash of every sealed block, and room for one event.
   VirtualArray<std::uint64_t> reported_hashes_;
   VirtualArray<std::uint64_t> event_hashes_;

@@ -45,7 +45,7 @@ std::int64_t PrefixTree::evict_by_order(std::int64_t count, BlockId* out, BlockI
       return done;
     }
     Node& node = store_.node(id);
-    store_.take_tail(node, 1, out + done);
+    out[done] = store_.take_last(node);
     if (events_ != nullptr && node.kind == NodeKind::Run) {
       report_removed(out + done, 1);
     }

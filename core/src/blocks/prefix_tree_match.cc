@@ -38,9 +38,21 @@ std::uint32_t PrefixTree::walk(const Node& run,
   const std::uint32_t limit = std::min(run.size, max_blocks);
   keep(0, run.head);
   std::uint32_t done = 1;
+  if (limit == 1) {
+    return done;
+  }
   // True when all of `count` blocks agree.
   const auto compare = [&](const BlockId* blocks, std::uint32_t count) {
     count = std::min(count, limit - done);
+    if (block_size_ == 1) {  // Many rows a line: nothing to prefetch.
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (*tokens_.row(blocks[i]) != tokens[done]) {
+          return false;
+        }
+        keep(done++, blocks[i]);
+      }
+      return true;
+    }
     for (std::uint32_t i = 0; i < std::min(count, kTokensAhead); ++i) {
       tokens_.prefetch(blocks[i]);
     }
@@ -55,7 +67,7 @@ std::uint32_t PrefixTree::walk(const Node& run,
     }
     return true;
   };
-  if (done < limit && run.first_chunk != 0) {
+  if (run.first_chunk != 0) {
     store_.prefetch_chunk(run.first_chunk);
   }
   if (!compare(run.inline_blocks, run.inline_count)) {
@@ -78,6 +90,7 @@ PrefixTree::Match PrefixTree::match(NodeId from,
                                     std::uint32_t max_blocks,
                                     BlockId* cells) noexcept {
   Match found{from, 0};
+  missed_ = {};
   std::uint32_t short_runs = 0;
   while (found.blocks < max_blocks && store_.node(found.node).children > 0) {
     if (short_runs >= kShortRun && max_blocks - found.blocks > 4) {
@@ -88,8 +101,10 @@ PrefixTree::Match PrefixTree::match(NodeId from,
       continue;
     }
     const std::int32_t* rest = tokens + found.blocks * block_size_;
-    const NodeId child = find_child(found.node, chain(end_hash(found.node), rest), rest);
+    const std::uint64_t hash = chain(end_hash(found.node), rest);
+    const NodeId child = find_child(found.node, hash, rest);
     if (child == kNoNode) {
+      missed_ = {found.node, true, hash};
       return found;
     }
     const Node& run = store_.node(child);
@@ -100,10 +115,13 @@ PrefixTree::Match PrefixTree::match(NodeId from,
     found.blocks += agreed;
     if (agreed < run.size) {
       found.node = cut(child, agreed);
-      return found;
+      break;
     }
     found.node = child;
     short_runs = agreed <= kShortRun ? short_runs + 1 : 0;
+  }
+  if (found.blocks < max_blocks) {
+    missed_ = {found.node, false, 0};
   }
   return found;
 }
@@ -139,12 +157,12 @@ bool PrefixTree::match_branches(Match& found,
         tokens_.prefetch(store_.node(candidate).head);
       }
     }
-    if (store_.node(found.node).children == 0) {
-      return false;
-    }
     const std::int32_t* here = rest + done * block_size_;
-    const NodeId child = find_child(found.node, hashes[done], here);
+    const NodeId child = store_.node(found.node).children == 0
+                             ? kNoNode
+                             : find_child(found.node, hashes[done], here);
     if (child == kNoNode) {
+      missed_ = {found.node, true, hashes[done]};
       return false;
     }
     const Node& run = store_.node(child);
@@ -156,6 +174,9 @@ bool PrefixTree::match_branches(Match& found,
     found.blocks += agreed;
     if (agreed < run.size) {
       found.node = cut(child, agreed);
+      if (found.blocks < max_blocks) {
+        missed_ = {found.node, false, 0};
+      }
       return false;
     }
     found.node = child;

@@ -39,6 +39,9 @@ void BlockManager::Impl::release(int slot_index) noexcept {
   if (slot.admitted) {
     prompts_.forget(slot_index);
   }
+  if (unmatched_ == slot_index) {
+    unmatched_ = -1;
+  }
   slot = Slot{};
   slot.batch = batch;
   if (auto* order = tree_.order()) {
@@ -88,6 +91,7 @@ void BlockManager::Impl::reset() {
   slots_.clear(at(config_.max_seqs));
   prompts_.forget_all();
   batch_ = 0;
+  unmatched_ = -1;
   pool_.reset();
   tree_.reset();
   copies_.clear();

@@ -13,6 +13,32 @@ using blocks::at;
 using blocks::kNoNode;
 using blocks::Slot;
 
+namespace {
+
+[[noreturn]] void throw_free(const char* call, int slot) {
+  throw Error(ErrorCode::FailedPrecondition,
+              std::string(call) + ": slot " + std::to_string(slot) + " is free");
+}
+
+[[noreturn]] void throw_addressable(std::int64_t addressable_len) {
+  throw Error(ErrorCode::InvalidArgument,
+              "retire: addressable_len " + std::to_string(addressable_len) +
+                  " is negative; it must be a length or kAddressableAll (-1)");
+}
+
+[[noreturn]] void throw_boundary(std::size_t index, std::int64_t boundary) {
+  throw Error(ErrorCode::InvalidArgument, "retire: boundaries[" + std::to_string(index) + "] " +
+                                              std::to_string(boundary) + " is negative");
+}
+
+[[noreturn]] void throw_other_cut(std::int64_t shared, std::int64_t admitted) {
+  throw Error(ErrorCode::InvalidArgument, "retire: addressable_len cuts the admitted prompt at " +
+                                              std::to_string(shared) + "; at admit it was cut at " +
+                                              std::to_string(admitted));
+}
+
+}  // namespace
+
 // The head of the history must be the admitted prompt, as far as both go.
 void BlockManager::Impl::check_head(int slot_index, std::span<const std::int32_t> history) const {
   const std::int32_t* prompt = prompts_[slot_index].tokens;
@@ -37,8 +63,7 @@ void BlockManager::Impl::check_retire(int slot_index,
                                       std::span<const std::int64_t> boundaries) const {
   const Slot& slot = checked_slot("retire", slot_index);
   if (!slot.active) {
-    throw Error(ErrorCode::FailedPrecondition,
-                "retire: slot " + std::to_string(slot_index) + " is free");
+    throw_free("retire", slot_index);
   }
   const auto length = static_cast<std::int64_t>(history.size());
   if (length < slot.committed || length > slot.reserved) {
@@ -48,16 +73,12 @@ void BlockManager::Impl::check_retire(int slot_index,
     check_rewind("retire", slot_index, length);
   }
   if (addressable_len < kAddressableAll) {
-    throw Error(ErrorCode::InvalidArgument,
-                "retire: addressable_len " + std::to_string(addressable_len) +
-                    " is negative; it must be a length or kAddressableAll (-1)");
+    throw_addressable(addressable_len);
   }
   for (std::size_t i = 0; i < boundaries.size(); ++i) {
-    if (boundaries[i] >= 0) {
-      continue;
+    if (boundaries[i] < 0) {
+      throw_boundary(i, boundaries[i]);
     }
-    throw Error(ErrorCode::InvalidArgument, "retire: boundaries[" + std::to_string(i) + "] " +
-                                                std::to_string(boundaries[i]) + " is negative");
   }
   if (!slot.admitted) {
     return;
@@ -67,9 +88,7 @@ void BlockManager::Impl::check_retire(int slot_index,
                                   ? prompt.admitted_length
                                   : std::min<std::int64_t>(addressable_len, prompt.admitted_length);
   if (shared != prompt.admitted_shared) {
-    throw Error(ErrorCode::InvalidArgument,
-                "retire: addressable_len cuts the admitted prompt at " + std::to_string(shared) +
-                    "; at admit it was cut at " + std::to_string(prompt.admitted_shared));
+    throw_other_cut(shared, prompt.admitted_shared);
   }
   check_head(slot_index, history);
 }
@@ -108,8 +127,7 @@ void BlockManager::Impl::retire(int slot_index,
 
 void BlockManager::Impl::note_output(int slot_index, std::int64_t output_tokens) {
   if (!checked_slot("note_output", slot_index).active) {
-    throw Error(ErrorCode::FailedPrecondition,
-                "note_output: slot " + std::to_string(slot_index) + " is free");
+    throw_free("note_output", slot_index);
   }
   if (output_tokens < 0) {
     throw Error(ErrorCode::InvalidArgument,

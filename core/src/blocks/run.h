@@ -11,6 +11,7 @@
 // retired history. It hangs under the run that its keys continue.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "blocks/ids.h"
@@ -24,6 +25,7 @@ enum class NodeKind : std::uint8_t { Nobody, Root, Run, Leaf };
 
 struct alignas(64) Node {
   static constexpr std::uint32_t kInline = 16;
+  static constexpr std::size_t kZeroedBytes = 64;  ///< Not the union.
 
   // The first cache line serves every run of one block.
   NodeId parent;          ///< kNoNode for a root.
@@ -56,11 +58,12 @@ struct alignas(64) Node {
     } leaf;
   };
 };
-static_assert(sizeof(Node) == 128);
+static_assert(sizeof(Node) == 128 && offsetof(Node, inline_blocks) == Node::kZeroedBytes);
 
 /// A stretch of a run's blocks; at least one.
 struct alignas(64) Chunk {
   static constexpr std::uint32_t kBlocks = 61;
+  static constexpr std::size_t kZeroedBytes = 16;  ///< Blocks are read up to `count`.
   ChunkId next, prev;
   std::uint32_t count;
   BlockId blocks[kBlocks];

@@ -57,16 +57,18 @@ std::uint32_t RunStore::take_tail(Node& run, std::uint32_t count, BlockId* out) 
       prefetch_chunk(chunk.prev);
     }
     const std::uint32_t here = std::min(chunk.count, wanted - done);
-    for (std::uint32_t i = 0; i < here; ++i) {
-      out[done++] = chunk.blocks[--chunk.count];
-    }
+    chunk.count -= here;
+    std::reverse_copy(chunk.blocks + chunk.count, chunk.blocks + chunk.count + here, out + done);
+    done += here;
     if (chunk.count == 0) {
       pop_chunk(run);
     }
   }
-  while (done < wanted && run.inline_count > 0) {
-    out[done++] = run.inline_blocks[--run.inline_count];
-  }
+  const std::uint32_t here = std::min(run.inline_count, wanted - done);
+  run.inline_count -= here;
+  const BlockId* tail = run.inline_blocks + run.inline_count;
+  std::reverse_copy(tail, tail + here, out + done);
+  done += here;
   if (done < wanted) {
     out[done++] = run.head;
   }

@@ -49,6 +49,20 @@ class RunStore {
   /// Moves up to `count` blocks off the run's tail to `out`, last block first; returns how many.
   std::uint32_t take_tail(Node& run, std::uint32_t count, BlockId* out) noexcept;
 
+  /// Takes the run's last block off it. REQUIRES: it has one.
+  BlockId take_last(Node& run) noexcept {
+    --run.size;
+    if (run.last_chunk != 0) {
+      Chunk& chunk = chunks_[run.last_chunk];
+      const BlockId block = chunk.blocks[--chunk.count];
+      if (chunk.count == 0) {
+        pop_chunk(run);
+      }
+      return block;
+    }
+    return run.inline_count > 0 ? run.inline_blocks[--run.inline_count] : run.head;
+  }
+
   /// Moves the first `count` blocks (0 < count < run.size) of `run` to the fresh run `front`.
   void cut(Node& run, std::uint32_t count, Node& front) noexcept;
 

@@ -36,6 +36,7 @@ void BlockManager::Impl::release_window(int slot_index) noexcept {
 void BlockManager::Impl::cut_prompt(int slot_index, std::int32_t position) noexcept {
   Slot& slot = slots_[at(slot_index)];
   prompts_[slot_index].length = position;
+  unmatched_ = -1;
   slot.enroll_blocks = std::min(slot.enroll_blocks, whole_blocks(position));
   refresh_watermarks(slot);
 }
@@ -57,8 +58,31 @@ void BlockManager::Impl::seal_prompt(int slot_index) noexcept {
        std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
 }
 
-// Seals the slot's first `blocks` blocks, which hold `tokens`. Blocks whose node is there already
-// are replaced by the canonical ones (D4).
+// Replaces those of the slot's next blocks, up to the `blocks`-th, whose nodes are there already by
+// the canonical ones (D4).
+void BlockManager::Impl::bind_canonical(int slot_index,
+                                        const std::int32_t* tokens,
+                                        std::int32_t blocks) noexcept {
+  Slot& slot = slots_[at(slot_index)];
+  const auto found = tree_.match(
+      slot.node, tokens, static_cast<std::uint32_t>(blocks - slot.path_blocks), scratch_.data());
+  if (found.blocks == 0) {
+    return;
+  }
+  tree_.hold(found.node);
+  tree_.drop(slot.node);
+  slot.node = found.node;
+  slot.own = kNoNode;
+  BlockId* cells = row(slot_index);
+  for (std::uint32_t i = 0; i < found.blocks; ++i) {
+    const std::int32_t cell = slot.path_blocks++;
+    release_private(slot, cells[cell], cell);
+    cells[cell] = scratch_[i];
+  }
+  counters_.duplicate_blocks.add(found.blocks);
+}
+
+// Seals the slot's first `blocks` blocks, which hold `tokens`.
 void BlockManager::Impl::seal(int slot_index,
                               const std::int32_t* tokens,
                               std::int32_t blocks) noexcept {
@@ -73,21 +97,11 @@ void BlockManager::Impl::seal(int slot_index,
   const auto tokens_at = [&](std::int32_t block) {
     return tokens + at(block) * at(config_.block_size);
   };
-  const auto found =
-      tree_.match(slot.node, tokens_at(slot.path_blocks),
-                  static_cast<std::uint32_t>(blocks - slot.path_blocks), scratch_.data());
-  if (found.blocks > 0) {
-    tree_.hold(found.node);
-    tree_.drop(slot.node);
-    slot.node = found.node;
-    slot.own = kNoNode;
-    for (std::uint32_t i = 0; i < found.blocks; ++i) {
-      const std::int32_t cell = slot.path_blocks++;
-      release_private(slot, cells[cell], cell);
-      cells[cell] = scratch_[i];
-    }
-    counters_.duplicate_blocks.add(found.blocks);
+  // What its admit did not find is still not there, as a rule, when the prompt took one step.
+  if (unmatched_ != slot_index || !tree_.still_misses(slot.node)) {
+    bind_canonical(slot_index, tokens_at(slot.path_blocks), blocks);
   }
+  unmatched_ = -1;
   if (slot.path_blocks < blocks) {
     const std::int32_t count = blocks - slot.path_blocks;
     slot.node =

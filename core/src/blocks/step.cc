@@ -10,43 +10,57 @@
 namespace octavo {
 
 using blocks::at;
-using blocks::kNoBlock;
-using blocks::kNoNode;
 using blocks::Slot;
+
+namespace {
+
+[[noreturn]] void throw_step_sizes(std::size_t ends, std::size_t pasts, std::size_t batch) {
+  throw Error(ErrorCode::InvalidArgument,
+              "prepare_step: cu_seqlens_q and past_len have " + std::to_string(ends) + " and " +
+                  std::to_string(pasts) + " entries; " + std::to_string(batch) + " slots need " +
+                  std::to_string(batch + 1) + " and " + std::to_string(batch));
+}
+
+}  // namespace
 
 // --- Checks and plans: nothing observable changes ---
 
-// A new number for this batch; after 2^32 batches the old marks are wiped.
-void BlockManager::Impl::begin_batch() noexcept {
-  if (++batch_ != 0) {
-    return;
-  }
+// After 2^32 batches the old marks are wiped.
+void BlockManager::Impl::forget_batches() noexcept {
   for (int i = 0; i < config_.max_seqs; ++i) {
     slots_[at(i)].batch = 0;
   }
   batch_ = 1;
 }
 
-inline void BlockManager::Impl::check_in_batch(const char* call, std::int32_t slot_index) {
-  if (static_cast<std::uint32_t>(slot_index) >= static_cast<std::uint32_t>(config_.max_seqs)) {
-    (void)checked_slot(call, slot_index);
-  }
-  Slot& slot = slots_[at(slot_index)];
-  if (slot.batch == batch_) {
-    throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " +
-                                                std::to_string(slot_index) +
-                                                " is named twice in the batch");
-  }
-  slot.batch = batch_;
+void BlockManager::Impl::throw_twice(const char* call, int slot) const {
+  throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " + std::to_string(slot) +
+                                              " is named twice in the batch");
 }
 
-void BlockManager::Impl::check_growth(const char* call,
+void BlockManager::Impl::throw_sequence(std::size_t index,
+                                        int slot,
+                                        std::int64_t count,
+                                        std::int64_t past) const {
+  constexpr const char* kCall = "prepare_step";
+  const std::int64_t reserved = slots_[at(slot)].reserved;
+  if (slots_[at(slot)].batch == batch_) {
+    throw_twice(kCall, slot);
+  }
+  if (count < 1) {
+    throw_outside(kCall, "query length of sequence " + std::to_string(index), count, 1,
+                  row_tokens_);
+  }
+  if (past < 0 || past > reserved) {
+    throw_outside(kCall, "past_len[" + std::to_string(index) + "]", past, 0, reserved);
+  }
+  throw_growth(kCall, slot, past, count);
+}
+
+void BlockManager::Impl::throw_growth(const char* call,
                                       int slot,
                                       std::int64_t from,
                                       std::int64_t count) const {
-  if (from + count <= row_tokens_) {
-    return;
-  }
   throw Error(ErrorCode::InvalidArgument, std::string(call) + ": slot " + std::to_string(slot) +
                                               " would have " + std::to_string(from + count) +
                                               " tokens; a sequence may have at most " +
@@ -68,14 +82,13 @@ void BlockManager::Impl::check_rewind(const char* call,
                   std::to_string(tokens_of(slot.released)) + " on");
 }
 
-void BlockManager::Impl::check_available(const char* call, const StepDemand& demand) const {
-  if (demand.blocks <= free_blocks() + demand.released) {
-    return;
-  }
+void BlockManager::Impl::throw_unavailable(const char* call,
+                                           std::int64_t needed,
+                                           std::int64_t available) const {
   throw Error(ErrorCode::ResourceExhausted,
-              std::string(call) + ": the step needs " + std::to_string(demand.blocks) +
-                  " blocks, " + std::to_string(free_blocks() + demand.released) + " of " +
-                  std::to_string(config_.num_blocks) + " are free or parked");
+              std::string(call) + ": the step needs " + std::to_string(needed) + " blocks, " +
+                  std::to_string(available) + " of " + std::to_string(config_.num_blocks) +
+                  " are free or parked");
 }
 
 std::int32_t BlockManager::Impl::first_in_window(std::int64_t position) const noexcept {
@@ -162,8 +175,11 @@ void BlockManager::Impl::update_position(int slot_index, std::int64_t new_pos) {
   if (config_.window > 0) {
     check_rewind("update_position", slot_index, new_pos);
   }
+  const bool moves_blocks = new_pos >= slot.seal_at || config_.window > 0;
   commit(slot_index, static_cast<std::int32_t>(new_pos));
-  note_levels();
+  if (moves_blocks) {
+    note_levels();
+  }
 }
 
 void BlockManager::Impl::check_reserve(std::span<const std::int32_t> slots,
@@ -178,12 +194,18 @@ void BlockManager::Impl::check_reserve(std::span<const std::int32_t> slots,
   begin_batch();
   StepDemand demand;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    check_in_batch("reserve", slots[i]);
+    (void)checked_slot("reserve", slots[i]);
+    Slot& slot = slots_[at(slots[i])];
+    if (slot.batch == batch_) {
+      throw_twice("reserve", slots[i]);
+    }
+    slot.batch = batch_;
     if (n_new[i] < 0) {
       throw_outside("reserve", "n_new[" + std::to_string(i) + "]", n_new[i], 0, row_tokens_);
     }
-    const Slot& slot = slots_[at(slots[i])];
-    check_growth("reserve", slots[i], slot.reserved, n_new[i]);
+    if (std::int64_t{slot.reserved} + n_new[i] > row_tokens_) {
+      throw_growth("reserve", slots[i], slot.reserved, n_new[i]);
+    }
     add_demand(slot, slot.reserved, n_new[i], demand);
   }
   check_available("reserve", demand);
@@ -216,11 +238,7 @@ BlockManager::Impl::StepShape BlockManager::Impl::check_step(
     std::span<const std::int32_t> slots) {
   const std::size_t batch = slots.size();
   if (cu_seqlens_q.size() != batch + 1 || past_len.size() != batch) {
-    throw Error(ErrorCode::InvalidArgument,
-                "prepare_step: cu_seqlens_q and past_len have " +
-                    std::to_string(cu_seqlens_q.size()) + " and " +
-                    std::to_string(past_len.size()) + " entries; " + std::to_string(batch) +
-                    " slots need " + std::to_string(batch + 1) + " and " + std::to_string(batch));
+    throw_step_sizes(cu_seqlens_q.size(), past_len.size(), batch);
   }
   if (cu_seqlens_q[0] != 0) {
     throw_outside("prepare_step", "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
@@ -231,20 +249,15 @@ BlockManager::Impl::StepShape BlockManager::Impl::check_step(
   std::int64_t total_k = 0;
   bool decode = true;
   for (std::size_t i = 0; i < batch; ++i) {
-    check_in_batch("prepare_step", slots[i]);
-    const Slot& slot = slots_[at(slots[i])];
+    (void)checked_slot("prepare_step", slots[i]);
+    Slot& slot = slots_[at(slots[i])];
     const std::int64_t count = std::int64_t{cu_seqlens_q[i + 1]} - cu_seqlens_q[i];
     const std::int32_t past = past_len[i];
-    if (count < 1) {
-      throw_outside("prepare_step", "query length of sequence " + std::to_string(i), count, 1,
-                    row_tokens_);
+    if (slot.batch == batch_ || count < 1 || past < 0 || past > slot.reserved ||
+        past + count > row_tokens_) {
+      throw_sequence(i, slots[i], count, past);
     }
-    if (past < 0 || past > slot.reserved) {
-      throw_outside("prepare_step", "past_len[" + std::to_string(i) + "]", past, 0, slot.reserved);
-    }
-    if (past + count > row_tokens_) {
-      check_growth("prepare_step", slots[i], past, count);
-    }
+    slot.batch = batch_;
     if (config_.window > 0) {
       check_rewind("prepare_step", slots[i], past);
     }

@@ -60,16 +60,31 @@ class TokenStore {
   void write(BlockId block, const std::int32_t* tokens, std::size_t count) noexcept {
     std::memcpy(tokens_.data() + at(block) * block_size_, tokens, count * sizeof *tokens);
   }
-  void write_block(BlockId block, const std::int32_t* tokens) noexcept {
-    if (block_size_ == 16) {  // The usual size, as two plain cache-line moves.
-      std::memcpy(tokens_.data() + at(block) * 16, tokens, 16 * sizeof *tokens);
+  /// Writes the rows of `count` blocks, whose tokens stand one after the other.
+  void write_blocks(const BlockId* blocks,
+                    std::uint32_t count,
+                    const std::int32_t* tokens) noexcept {
+    if (block_size_ == 16) {  // The usual size, as plain moves of a cache line.
+      for (std::uint32_t i = 0; i < count; ++i) {
+        std::memcpy(tokens_.data() + at(blocks[i]) * 16, tokens + i * std::size_t{16},
+                    16 * sizeof *tokens);
+      }
+    } else if (block_size_ == 1) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        tokens_[at(blocks[i])] = tokens[i];
+      }
     } else {
-      write(block, tokens, block_size_);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        write(blocks[i], tokens + i * block_size_, block_size_);
+      }
     }
   }
   bool block_equals(BlockId block, const std::int32_t* tokens) const noexcept {
-    return block_size_ == 16 ? equal_sixteen(row(block), tokens)
-                             : equal_tokens(row(block), tokens, block_size_);
+    if (block_size_ == 16) {
+      return equal_sixteen(row(block), tokens);
+    }
+    return block_size_ == 1 ? tokens_[at(block)] == *tokens
+                            : equal_tokens(row(block), tokens, block_size_);
   }
   void prefetch(BlockId block) const noexcept { __builtin_prefetch(row(block)); }
   std::size_t block_size() const noexcept { return block_size_; }

@@ -102,5 +102,41 @@ TEST(Duplicate, AMergedBlockIsWrittenByNeitherAfterARewind) {
   EXPECT_EQ(s.probe(story(1, 9)), 8);
 }
 
+// That an admit found nothing says nothing of what its slot is used for later.
+TEST(Duplicate, WhatAnAdmitMissedIsForgottenWithItsSlot) {
+  Sessions s(small_config());
+  s.cache(story(1, 8));
+  s.admit(0, story(2, 8));
+  s.evict(0);
+  s.write(0, story(1, 8));
+  s.retire(0);
+  EXPECT_EQ(s.manager().stats().duplicate_blocks, 2);
+  EXPECT_EQ(s.parked_blocks(), 2);
+}
+
+TEST(Duplicate, WhatAnAdmitMissedIsForgottenByARewindIntoIt) {
+  Sessions s(small_config());
+  s.cache(story(1, 8));
+  s.admit(0, story(2, 8));
+  s.write(0, story(2, 3));
+  s.rewind(0, 0);
+  s.write(0, story(1, 8));
+  s.retire(0);
+  EXPECT_EQ(s.manager().stats().duplicate_blocks, 2);
+  EXPECT_EQ(s.parked_blocks(), 2);
+}
+
+// Between its admit and its commit another session seals what this one did not find.
+TEST(Duplicate, WhatAnAdmitMissedMayBeThereWhenItCommits) {
+  Sessions s(small_config());
+  s.admit(0, story(1, 8));
+  s.write(1, story(1, 8));
+  s.write(0, story(1, 8));
+  s.retire(1);
+  s.commit(0);
+  EXPECT_EQ(s.manager().stats().duplicate_blocks, 2);
+  EXPECT_EQ(s.probe(story(1, 9)), 8);
+}
+
 }  // namespace
 }  // namespace octavo::testing
