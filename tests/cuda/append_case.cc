@@ -12,9 +12,8 @@ namespace {
 using Int32s = std::vector<std::int32_t>;
 
 Bytes bytes_of(const Int32s& values) {
-  Bytes bytes(values.size() * sizeof(std::int32_t));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(values.data());
+  return {first, first + values.size() * sizeof(std::int32_t)};
 }
 
 KVCodec codec_of(DType dtype) {
