@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "device_under_test.h"
@@ -16,8 +15,12 @@
 #include "quantize.h"
 #include "rows.h"
 
+#include "tests/ref_cpu/numerics/samples.h"
+
 namespace octavo::cuda_test {
 namespace {
+
+using numerics_test::Random;
 
 constexpr double kLog2E = 1.4426950408889634;
 
@@ -145,9 +148,13 @@ struct Inputs {
   Upload query, keys, values, key_scales, value_scales, table, seqlens_q, seqlens_k, sinks;
 };
 
+// Roughly normal, in (-3, 3).
+float bell(Random& random) {
+  return random.unit() + random.unit() + random.unit();
+}
+
 // Bytes of one row of plausible numbers.
-std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, std::mt19937& random) {
-  std::normal_distribution<float> bell(0.0f, 1.0f);
+std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, Random& random) {
   std::vector<float> x(static_cast<std::size_t>(dim));
   std::generate(x.begin(), x.end(), [&] { return bell(random); });
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(dim) * 4);
@@ -162,10 +169,9 @@ std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, std::
   return bytes;
 }
 
-void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData& data) {
+void draw_storage(const AttendCase& attend_case, Random& random, CaseData& data) {
   const std::int64_t blocks = largest_of(data.block_table) + 3;
   const std::int64_t rows = blocks * attend_case.kv_heads * attend_case.block_size;
-  std::uniform_real_distribution<float> scale(0.5f, 1.5f);
   for (const int part : {0, 1}) {
     const CaseRows& kind = part == 0 ? attend_case.keys : attend_case.values;
     const float unit =
@@ -177,7 +183,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
     data.scales[part].assign(static_cast<std::size_t>(is_static ? attend_case.kv_heads : rows),
                              std::numeric_limits<float>::quiet_NaN());
     for (float& x : data.scales[part]) {
-      x = is_static ? scale(random) * unit : x;
+      x = is_static ? random.between(0.5f, 1.5f) * unit : x;
     }
     for (std::size_t i = 0; i < attend_case.lengths.size(); ++i) {
       for (std::int64_t p = attend_case.first_seen(i); p < attend_case.lengths[i]; ++p) {
@@ -186,7 +192,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
           const auto row = draw_row(kind, attend_case.head_dim, random);
           std::copy(row.begin(), row.end(), data.rows[part].begin() + at * data.row_bytes[part]);
           if (!is_static) {
-            data.scales[part][static_cast<std::size_t>(at)] = scale(random) * unit;
+            data.scales[part][static_cast<std::size_t>(at)] = random.between(0.5f, 1.5f) * unit;
           }
         }
       }
@@ -195,14 +201,17 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
 }
 
 // Blocks in any order, and none for cells that no query sees.
-void draw_table(const AttendCase& attend_case, std::mt19937& random, CaseData& data) {
+void draw_table(const AttendCase& attend_case, Random& random, CaseData& data) {
   const std::int64_t longest = largest_of(attend_case.lengths);
   data.columns =
       attend_case.paged ? (longest + attend_case.block_size - 1) / attend_case.block_size : 1;
   const auto cells = static_cast<std::size_t>(data.columns) * attend_case.lengths.size();
   std::vector<std::int32_t> ids(cells + 2);
   std::iota(ids.begin(), ids.end(), 0);
-  std::shuffle(ids.begin(), ids.end(), random);
+  for (std::size_t i = ids.size(); i > 1; --i) {
+    std::swap(ids[i - 1],
+              ids[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
+  }
   data.block_table.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cells));
   for (std::size_t i = 0; i < attend_case.lengths.size() && attend_case.paged; ++i) {
     const std::int64_t first = attend_case.first_seen(i) / attend_case.block_size;
@@ -254,20 +263,19 @@ std::int64_t AttendCase::first_seen(std::size_t sequence) const {
 }
 
 float case_sink(const AttendCase& attend_case, std::int64_t q_head) {
-  std::mt19937 random(
-      static_cast<unsigned>(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head)));
-  return std::uniform_real_distribution<float>(-2.0f, 4.0f)(random);
+  Random random(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head));
+  return random.between(-2.0f, 4.0f);
 }
 
 CaseData make_data(const AttendCase& attend_case) {
-  std::mt19937 random(static_cast<unsigned>(attend_case.seed));
+  Random random(attend_case.seed);
   CaseData data;
   draw_table(attend_case, random, data);
   draw_storage(attend_case, random, data);
-  std::normal_distribution<float> bell(0.0f, attend_case.magnitude);
   const std::int64_t count = attend_case.tokens() * attend_case.q_heads() * attend_case.head_dim;
   data.queries.resize(static_cast<std::size_t>(count));
-  std::generate(data.queries.begin(), data.queries.end(), [&] { return bell(random); });
+  std::generate(data.queries.begin(), data.queries.end(),
+                [&] { return bell(random) * attend_case.magnitude; });
   if (attend_case.edit) {
     attend_case.edit(attend_case, data);
   }
