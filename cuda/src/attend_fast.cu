@@ -7,9 +7,9 @@ namespace {
 
 template <DType kDType, int kHeadDim>
 void launch_attend_fast(const AttendPlan& plan, Stream stream) {
-  launch(attend_fast_kernel<kDType, kHeadDim>,
-         {.grid = dim3(static_cast<unsigned>(num_items(plan))), .block = dim3(kItemThreads)},
-         stream, plan);
+  const LaunchShape shape = {.grid = dim3(static_cast<unsigned>(num_items(plan))),
+                             .block = dim3(kItemThreads)};
+  launch(attend_fast_kernel<kDType, kHeadDim>, shape, stream, plan);
 }
 
 template <DType kDType>

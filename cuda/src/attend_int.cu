@@ -1,4 +1,4 @@
-#include "kernels/attend_int.cuh"
+#include "../kernels/attend_int.cuh"
 #include "attend_plan.h"
 
 namespace octavo::cuda {
@@ -7,10 +7,9 @@ namespace {
 
 template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
 void launch_attend_int(const AttendPlan& plan, Stream stream) {
-  launch(attend_int_kernel<kInt4Keys, kInt4Values, kHeadDim>,
-         {.grid = dim3(static_cast<unsigned>(num_items(plan))), .block = dim3(kItemThreads)},
-         stream,
-         plan);
+  const LaunchShape shape = {.grid = dim3(static_cast<unsigned>(num_items(plan))),
+                             .block = dim3(kItemThreads)};
+  launch(attend_int_kernel<kInt4Keys, kInt4Values, kHeadDim>, shape, stream, plan);
 }
 
 template <bool kInt4Keys, bool kInt4Values>

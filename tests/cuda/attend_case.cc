@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "device_under_test.h"
@@ -16,8 +15,12 @@
 #include "quantize.h"
 #include "rows.h"
 
+#include "tests/ref_cpu/numerics/samples.h"
+
 namespace octavo::cuda_test {
 namespace {
+
+using numerics_test::Random;
 
 constexpr double kLog2E = 1.4426950408889634;
 
@@ -94,6 +97,10 @@ KVRowsArg rows_arg(const AttendCase& attend_case,
           .scale_head_stride = is_static ? 1 : size};
 }
 
+std::int32_t largest_of(const std::vector<std::int32_t>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
 std::vector<std::int32_t> sums_of(const std::vector<std::int32_t>& values) {
   std::vector<std::int32_t> sums{0};
   for (const std::int32_t value : values) {
@@ -102,22 +109,52 @@ std::vector<std::int32_t> sums_of(const std::vector<std::int32_t>& values) {
   return sums;
 }
 
-// In [low, high), from 24 bits of the generator.
-float uniform(std::mt19937& random, float low, float high) {
-  return low + (high - low) * (static_cast<float>(random() >> 8) * 0x1p-24f);
+std::vector<float> sinks_of(const AttendCase& attend_case) {
+  std::vector<float> sinks;
+  for (std::int64_t head = 0; head < attend_case.q_heads(); ++head) {
+    sinks.push_back(case_sink(attend_case, head));
+  }
+  return sinks;
 }
 
-// Roughly normal, of deviation 1: the sum of twelve uniforms.
-float bell(std::mt19937& random) {
-  float sum = -6.0f;
-  for (int i = 0; i < 12; ++i) {
-    sum += uniform(random, 0.0f, 1.0f);
+// What a call reads. Even cases have cumulative lengths.
+struct Inputs {
+  Inputs(const AttendCase& attend_case, const CaseData& data, Device& device)
+      : query(device, encoded_queries(attend_case, data)),
+        keys(device, data.rows[0]),
+        values(device, data.rows[1]),
+        key_scales(device, data.scales[0]),
+        value_scales(device, data.scales[1]),
+        table(device, data.block_table),
+        seqlens_q(device, sums_of(attend_case.queries)),
+        seqlens_k(device,
+                  attend_case.seed % 2 == 0 ? sums_of(attend_case.lengths) : attend_case.lengths),
+        sinks(device, sinks_of(attend_case)) {}
+
+  KVStepArg step(const AttendCase& attend_case, const CaseData& data) const {
+    return {.cu_seqlens_q = seqlens_q.as<std::int32_t>(),
+            .cu_seqlens_k = seqlens_k.as<std::int32_t>(),
+            .cumulative_k = attend_case.seed % 2 == 0,
+            .block_table = table.as<std::int32_t>(),
+            .table_stride = data.columns,
+            .table_columns = data.columns,
+            .block_size = attend_case.block_size,
+            .batch = static_cast<std::int64_t>(attend_case.lengths.size()),
+            .tokens = attend_case.tokens(),
+            .max_query_len = largest_of(attend_case.queries),
+            .max_kv_len = largest_of(attend_case.lengths)};
   }
-  return sum;
+
+  Upload query, keys, values, key_scales, value_scales, table, seqlens_q, seqlens_k, sinks;
+};
+
+// Roughly normal, in (-3, 3).
+float bell(Random& random) {
+  return random.unit() + random.unit() + random.unit();
 }
 
 // Bytes of one row of plausible numbers.
-std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, std::mt19937& random) {
+std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, Random& random) {
   std::vector<float> x(static_cast<std::size_t>(dim));
   std::generate(x.begin(), x.end(), [&] { return bell(random); });
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(dim) * 4);
@@ -132,9 +169,9 @@ std::vector<std::uint8_t> draw_row(const CaseRows& rows, std::int64_t dim, std::
   return bytes;
 }
 
-void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData& data) {
-  const std::int64_t blocks =
-      *std::max_element(data.block_table.begin(), data.block_table.end()) + 3;
+void draw_storage(const AttendCase& attend_case, Random& random, CaseData& data) {
+  // The last block is in use: what reads beyond a row may leave the storage.
+  const std::int64_t blocks = largest_of(data.block_table) + 1;
   const std::int64_t rows = blocks * attend_case.kv_heads * attend_case.block_size;
   for (const int part : {0, 1}) {
     const CaseRows& kind = part == 0 ? attend_case.keys : attend_case.values;
@@ -147,7 +184,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
     data.scales[part].assign(static_cast<std::size_t>(is_static ? attend_case.kv_heads : rows),
                              std::numeric_limits<float>::quiet_NaN());
     for (float& x : data.scales[part]) {
-      x = is_static ? uniform(random, 0.5f, 1.5f) * unit : x;
+      x = is_static ? random.between(0.5f, 1.5f) * unit : x;
     }
     for (std::size_t i = 0; i < attend_case.lengths.size(); ++i) {
       for (std::int64_t p = attend_case.first_seen(i); p < attend_case.lengths[i]; ++p) {
@@ -156,7 +193,7 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
           const auto row = draw_row(kind, attend_case.head_dim, random);
           std::copy(row.begin(), row.end(), data.rows[part].begin() + at * data.row_bytes[part]);
           if (!is_static) {
-            data.scales[part][static_cast<std::size_t>(at)] = uniform(random, 0.5f, 1.5f) * unit;
+            data.scales[part][static_cast<std::size_t>(at)] = random.between(0.5f, 1.5f) * unit;
           }
         }
       }
@@ -165,16 +202,16 @@ void draw_storage(const AttendCase& attend_case, std::mt19937& random, CaseData&
 }
 
 // Blocks in any order, and none for cells that no query sees.
-void draw_table(const AttendCase& attend_case, std::mt19937& random, CaseData& data) {
-  const std::int64_t longest =
-      *std::max_element(attend_case.lengths.begin(), attend_case.lengths.end());
+void draw_table(const AttendCase& attend_case, Random& random, CaseData& data) {
+  const std::int64_t longest = largest_of(attend_case.lengths);
   data.columns =
       attend_case.paged ? (longest + attend_case.block_size - 1) / attend_case.block_size : 1;
   const auto cells = static_cast<std::size_t>(data.columns) * attend_case.lengths.size();
   std::vector<std::int32_t> ids(cells + 2);
   std::iota(ids.begin(), ids.end(), 0);
   for (std::size_t i = ids.size(); i > 1; --i) {
-    std::swap(ids[i - 1], ids[random() % i]);
+    std::swap(ids[i - 1],
+              ids[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
   }
   data.block_table.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cells));
   for (std::size_t i = 0; i < attend_case.lengths.size() && attend_case.paged; ++i) {
@@ -227,28 +264,19 @@ std::int64_t AttendCase::first_seen(std::size_t sequence) const {
 }
 
 float case_sink(const AttendCase& attend_case, std::int64_t q_head) {
-  std::mt19937 random(
-      static_cast<unsigned>(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head)));
-  return uniform(random, -2.0f, 4.0f);
-}
-
-std::vector<float> sinks_of(const AttendCase& attend_case) {
-  std::vector<float> sinks;
-  for (std::int64_t head = 0; head < attend_case.q_heads(); ++head) {
-    sinks.push_back(case_sink(attend_case, head));
-  }
-  return sinks;
+  Random random(attend_case.seed * 100 + 7 + static_cast<std::uint64_t>(q_head));
+  return random.between(-2.0f, 4.0f);
 }
 
 CaseData make_data(const AttendCase& attend_case) {
-  std::mt19937 random(static_cast<unsigned>(attend_case.seed));
+  Random random(attend_case.seed);
   CaseData data;
   draw_table(attend_case, random, data);
   draw_storage(attend_case, random, data);
   const std::int64_t count = attend_case.tokens() * attend_case.q_heads() * attend_case.head_dim;
   data.queries.resize(static_cast<std::size_t>(count));
   std::generate(data.queries.begin(), data.queries.end(),
-                [&] { return attend_case.magnitude * bell(random); });
+                [&] { return bell(random) * attend_case.magnitude; });
   if (attend_case.edit) {
     attend_case.edit(attend_case, data);
   }
@@ -256,61 +284,41 @@ CaseData make_data(const AttendCase& attend_case) {
 }
 
 CaseResult run_case(const AttendCase& attend_case, const CaseData& data, Device& device) {
-  const std::int64_t tokens = attend_case.tokens();
   const std::int64_t heads = attend_case.q_heads();
   const std::int64_t dim = attend_case.head_dim;
-  const std::int64_t longest =
-      *std::max_element(attend_case.lengths.begin(), attend_case.lengths.end());
-  const std::int64_t chunks = (longest + kAttentionChunk - 1) / kAttentionChunk;
-  const bool cumulative = attend_case.seed % 2 == 0;
-  const Upload query(device, encoded_queries(attend_case, data));
-  const Upload keys(device, data.rows[0]);
-  const Upload values(device, data.rows[1]);
-  const Upload key_scales(device, data.scales[0]);
-  const Upload value_scales(device, data.scales[1]);
-  const Upload table(device, data.block_table);
-  const Upload seqlens_q(device, sums_of(attend_case.queries));
-  const Upload seqlens_k(device, cumulative ? sums_of(attend_case.lengths) : attend_case.lengths);
-  const Upload sinks(device, sinks_of(attend_case));
-  const std::int64_t rows = tokens * heads;
+  const std::int64_t chunks =
+      (largest_of(attend_case.lengths) + kAttentionChunk - 1) / kAttentionChunk;
+  const Inputs inputs(attend_case, data, device);
+  const std::int64_t rows = attend_case.tokens() * heads;
   const std::int64_t out_bytes = rows * dim * bytes_per_element(attend_case.out_dtype);
   const Upload out(device, nullptr, out_bytes);
   const Upload lse(device, nullptr, rows * 4);
   const Upload max_sum(device, nullptr, rows * 8);
   const Upload partial_max_sum(device, nullptr, rows * chunks * 8);
   const Upload partial_out(device, nullptr, rows * chunks * dim * 4);
-  const double scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
+  const auto scale =
+      static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))));
   const auto cap = static_cast<double>(attend_case.soft_cap);
   const std::int64_t stride = head_stride_of(attend_case);
-  device.attend(
-      {.step = {.cu_seqlens_q = seqlens_q.as<std::int32_t>(),
-                .cu_seqlens_k = seqlens_k.as<std::int32_t>(),
-                .cumulative_k = cumulative,
-                .block_table = table.as<std::int32_t>(),
-                .table_stride = data.columns,
-                .table_columns = data.columns,
-                .block_size = attend_case.block_size,
-                .batch = static_cast<std::int64_t>(attend_case.lengths.size()),
-                .tokens = tokens,
-                .max_query_len =
-                    *std::max_element(attend_case.queries.begin(), attend_case.queries.end()),
-                .max_kv_len = longest},
-       .keys = rows_arg(attend_case, attend_case.keys, data.row_bytes[0], keys, key_scales),
-       .values = rows_arg(attend_case, attend_case.values, data.row_bytes[1], values, value_scales),
-       .query = {query.get(), attend_case.query_dtype, heads * stride, stride},
-       .out = {out.get(), attend_case.out_dtype, heads * dim, dim},
-       .kv_heads = attend_case.kv_heads,
-       .q_heads = heads,
-       .window = attend_case.window,
-       .causal = attend_case.causal,
-       .score_factor = static_cast<float>(cap > 0.0 ? scale / cap : scale * kLog2E),
-       .cap_factor = static_cast<float>(cap * kLog2E),
-       .sinks = attend_case.sinks ? sinks.as<float>() : nullptr,
-       .max_sum = max_sum.as<float>(),
-       .lse = lse.as<float>(),
-       .partial_max_sum = attend_case.partials ? partial_max_sum.as<float>() : nullptr,
-       .partial_out = attend_case.partials ? partial_out.as<float>() : nullptr,
-       .max_chunks = attend_case.partials ? chunks : 0});
+  device.attend({.step = inputs.step(attend_case, data),
+                 .keys = rows_arg(attend_case, attend_case.keys, data.row_bytes[0], inputs.keys,
+                                  inputs.key_scales),
+                 .values = rows_arg(attend_case, attend_case.values, data.row_bytes[1],
+                                    inputs.values, inputs.value_scales),
+                 .query = {inputs.query.get(), attend_case.query_dtype, heads * stride, stride},
+                 .out = {out.get(), attend_case.out_dtype, heads * dim, dim},
+                 .kv_heads = attend_case.kv_heads,
+                 .q_heads = heads,
+                 .window = attend_case.window,
+                 .causal = attend_case.causal,
+                 .score_factor = static_cast<float>(cap > 0.0 ? scale / cap : scale * kLog2E),
+                 .cap_factor = static_cast<float>(cap * kLog2E),
+                 .sinks = attend_case.sinks ? inputs.sinks.as<float>() : nullptr,
+                 .max_sum = max_sum.as<float>(),
+                 .lse = lse.as<float>(),
+                 .partial_max_sum = attend_case.partials ? partial_max_sum.as<float>() : nullptr,
+                 .partial_out = attend_case.partials ? partial_out.as<float>() : nullptr,
+                 .max_chunks = attend_case.partials ? chunks : 0});
   std::vector<std::uint8_t> out_codes(static_cast<std::size_t>(out_bytes));
   device.copy_to_host(out_codes.data(), out.get(), out_bytes);
   CaseResult result{.out = std::vector<float>(static_cast<std::size_t>(rows * dim)),
