@@ -51,6 +51,16 @@ TEST(Attend, APromptInPiecesGivesTheBitsOfTheWholeOne) {
   }
 }
 
+// More chunks than the combination takes at a time.
+TEST(Attend, ALongHistoryGivesTheBitsOfTheReference) {
+  for (const unsigned seed : {0u, 1u}) {
+    const Model model{.kv_heads = 1, .group = 1, .head_dim = 8, .v_head_dim = 16, .sinks = true};
+    EmulatedDeviceOptions options = kGeneral;
+    options.seed = seed;
+    EXPECT_EQ(difference_from_reference(model, {}, {{0, 129 * 256}}, {{{0, 1}}}, options), "");
+  }
+}
+
 TEST(Attend, NoOrderOfThreadsShows) {
   for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
