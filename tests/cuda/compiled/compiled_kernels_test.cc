@@ -1,7 +1,5 @@
 // What nvcc made of the library's kernels, as the build kept it.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -9,11 +7,14 @@
 #include <iostream>
 #include <iterator>
 
+#include <gtest/gtest.h>
+
 #include "tests/cuda/compiled/allowances.h"
 #include "tests/cuda/compiled/kept_files.h"
 #include "tests/cuda/compiled/loops.h"
 #include "tests/cuda/compiled/ptx_lint.h"
 #include "tests/cuda/compiled/ratchet.h"
+#include "tests/cuda/compiled/slots.h"
 
 namespace octavo::compiled {
 namespace {
@@ -74,6 +75,19 @@ TEST(CompiledKernels, PtxAndMachineCodeAreOfTheSameKernels) {
   EXPECT_FALSE(kept().kernels.empty());
 }
 
+// compiled_kernels counts in these loops; a kernel that is written otherwise wants another count.
+TEST(CompiledKernels, LoopsThatSlotsAreCountedInAreFound) {
+  for (const SlotCount& count : count_slots(kept().kernels)) {
+    const std::string title = count.kernel + " " + count.format + " " +
+                              std::to_string(count.head_dim) + " " + std::to_string(count.rows);
+    EXPECT_TRUE(count.softmax_of_row) << title;
+    if (count.head_dim >= 128) {  // Shorter heads may leave an int8 or fp8 kernel without a loop.
+      EXPECT_TRUE(count.keys) << title;
+      EXPECT_TRUE(count.values) << title;
+    }
+  }
+}
+
 TEST(CompiledKernels, TakeNoMoreThanTheirLinesAllow) {
   const std::vector<KernelFigures> found = figures_of(kept().kernels);
   if (std::getenv("OCTAVO_UPDATE_RATCHET") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
@@ -85,8 +99,8 @@ TEST(CompiledKernels, TakeNoMoreThanTheirLinesAllow) {
   }
   std::ifstream in(kRatchetFile, std::ios::binary);
   ASSERT_TRUE(in) << kRatchetFile;
-  const Ratchet ratchet =
-      read_ratchet(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  const Ratchet ratchet = read_ratchet(
+      std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
   if (ratchet.compiler != kept().compiler) {
     GTEST_SKIP() << kRatchetFile << " is of nvcc " << ratchet.compiler << ", this build of "
                  << kept().compiler << ": not compared";

@@ -1,7 +1,5 @@
 #include "tests/cuda/compiled/cubin.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -9,12 +7,14 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <cxxabi.h>
+
 namespace octavo::compiled {
 namespace {
 
 constexpr std::uint16_t kCudaMachine = 190;
 constexpr std::uint8_t kFunction = 2;
-constexpr std::uint8_t kKernelFlag = 0x10;  // Of a symbol's st_other.
+constexpr std::uint8_t kKernelFlag = 0x10;     // Of a symbol's st_other.
 constexpr std::size_t kReservedShared = 1024;  // A block's, since Hopper; CUDA's own.
 
 // What the sections .nv.info say is a list of attributes: a byte for the format, one for the kind,

@@ -1,8 +1,8 @@
 #include "tests/cuda/compiled/loops.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 #include "tests/cuda/compiled/cubin_builder.h"
 

@@ -1,0 +1,91 @@
+#include "tests/cuda/compiled/slots.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/cuda/compiled/cubin_builder.h"
+
+namespace octavo::compiled {
+namespace {
+
+constexpr unsigned kIntegerProduct = 0x237;
+constexpr unsigned kSpecialFunction = 0x308;
+constexpr unsigned kShuffle = 0xF89;
+constexpr unsigned kCopyGroup = 0x9AF;
+constexpr unsigned kOther = 0x210;
+
+struct Part {
+  unsigned operation = 0;
+  int count = 0;
+};
+
+// Adds a loop of `size` instructions that holds `parts`.
+void add_loop(SassWriter& code, std::int64_t size, const std::vector<Part>& parts) {
+  std::int64_t left = size - 1;
+  for (const Part& part : parts) {
+    for (int i = 0; i < part.count; ++i, --left) {
+      code.add(part.operation);
+    }
+  }
+  for (; left > 0; --left) {
+    code.add(kOther);
+  }
+  code.branch(-size, SassWriter::kIf);
+}
+
+SlotCount count(const std::string& name, SassWriter code) {
+  code.add(0x94D);
+  CubinBuilder cubin;
+  cubin.code = code.words;
+  std::vector<CompiledKernel> kernels = read_cubin(cubin.build());
+  kernels.at(0).name = name;
+  const std::vector<SlotCount> counts = count_slots(kernels);
+  return counts.empty() ? SlotCount{} : counts[0];
+}
+
+TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
+  SassWriter code;
+  add_loop(code, 200, {{kCopyGroup, 8}, {kShuffle, 4}});
+  add_loop(code, 300, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 160, {{kCopyGroup, 8}});
+  add_loop(code, 180, {{kCopyGroup, 8}, {kShuffle, 4}});  // Of whole chunks.
+  add_loop(code, 256, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 128, {{kCopyGroup, 8}});
+  add_loop(code, 10, {});
+  const SlotCount counted = count("attend_float<FloatShape<(RowFormat)2, 128, 4> >", code);
+  EXPECT_EQ(counted.kernel, "attend_float");
+  EXPECT_EQ(counted.format, "BF16");
+  EXPECT_EQ(counted.head_dim, 128);
+  EXPECT_EQ(counted.rows, 4);
+  EXPECT_EQ(counted.keys, 180 * 4 / (8 * 8.0));  // Eight streams, eight copies of each.
+  EXPECT_EQ(counted.values, 128 * 4 / (8 * 8.0));
+  EXPECT_EQ(counted.softmax_of_row, 1.0);
+}
+
+TEST(Slots, OfIntegerKernelsGoByTheProductsOfAStep) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  add_loop(code, 512, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 320, {{kIntegerProduct, 16}});
+  const SlotCount counted = count("attend_int_kernel<false, true, 128>", code);
+  EXPECT_EQ(counted.format, "Int8/Int4");
+  EXPECT_EQ(counted.keys, 160 * 4 / (4 * 8 * 4.0));  // Four steps of eight keys, four warps.
+  EXPECT_EQ(counted.values, 320 * 4 * 2 / 256.0);    // Two slices.
+  EXPECT_EQ(counted.softmax_of_row, 2.0);
+}
+
+TEST(Slots, AreMissingWhereNoLoopIsLeft) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  const SlotCount counted = count("attend_int_kernel<false, false, 64>", code);
+  EXPECT_EQ(counted.keys, 160 * 4 / (8 * 8 * 4.0));
+  EXPECT_EQ(counted.values, std::nullopt);
+  EXPECT_EQ(counted.softmax_of_row, std::nullopt);
+}
+
+TEST(Slots, AreOfNoOtherKernels) {
+  EXPECT_EQ(count("append_rows<128>", {}).kernel, "");
+  EXPECT_EQ(count("attend_general<true, false>", {}).kernel, "");
+}
+
+}  // namespace
+}  // namespace octavo::compiled
