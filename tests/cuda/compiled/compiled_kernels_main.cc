@@ -16,16 +16,16 @@
 namespace octavo::compiled {
 namespace {
 
-void print_cell(const std::optional<double>& slots) {
+void print_cell(const std::optional<Slots>& slots) {
   if (slots) {
-    std::printf(" %.1f |", *slots);
+    std::printf(" %.1f%s |", slots->count, slots->is_loop ? "" : "*");
   } else {
     std::printf(" - |");
   }
 }
 
 void print_slots(const KeptKernels& kept) {
-  std::printf("Issue slots (token, KV head), nvcc %s; \"-\": no loop is left.\n\n",
+  std::printf("Issue slots a (token, KV head), nvcc %s; *: no loop, all between two barriers.\n\n",
               kept.compiler.c_str());
   std::printf(
       "| kernel | format | sm | head_dim | rows | registers | keys | values | softmax, a row |\n"
@@ -35,8 +35,7 @@ void print_slots(const KeptKernels& kept) {
                 count.architecture, count.head_dim, count.rows, count.registers);
     print_cell(count.keys);
     print_cell(count.values);
-    print_cell(count.softmax_of_row);
-    std::printf("\n");
+    std::printf(" %.1f |\n", count.softmax_of_row.value_or(0.0));
   }
 }
 

@@ -131,8 +131,8 @@ std::vector<std::byte> CubinBuilder::build() const {
   Section common = {.name = ".nv.info", .type = 0x70000000, .data = {}};
   put_attribute(common.data, 0x2F, {kKernelSymbol, registers});
   common.data.put<std::uint8_t>(2).put<std::uint8_t>(0x4C).put<std::uint16_t>(1);  // Not sized.
-  put_attribute(common.data, 0x11, {kKernelSymbol + 7, 1234});  // Of another symbol.
   put_attribute(common.data, 0x11, {kKernelSymbol, frame_bytes});
+  put_attribute(common.data, 0x2F, {kKernelSymbol + 7, 123});  // Of another symbol.
   sections.push_back(common);
   Section own = {.name = ".nv.info." + kernel, .type = 0x70000000, .data = {}};
   own.data.put<std::uint8_t>(4).put<std::uint8_t>(0x34);

@@ -1,5 +1,6 @@
 #include "tests/cuda/compiled/cubin.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -106,6 +107,12 @@ TEST(Cubin, SaysWhatIsWrong) {
   bytes.resize(bytes.size() - 1);
   EXPECT_EQ(error_of(bytes), "ELF: the section table lies beyond the end of the file");
   CubinBuilder cubin = small_cubin();
+  bytes = cubin.build();
+  const std::size_t last_section = bytes.size() - 64;
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(last_section) + 25, 7, std::byte{0xFF});
+  bytes[last_section + 24] = std::byte{0xFC};
+  bytes[last_section + 32] = std::byte{8};  // From 2^64 - 4 to 4.
+  EXPECT_EQ(error_of(bytes), "ELF: a section lies beyond the end of the file");
   cubin.code.push_back(0);
   EXPECT_EQ(error_of(cubin.build()), "SASS: code that is no whole number of instructions");
 }

@@ -95,6 +95,16 @@ TEST_P(LoopsOf, WhatOnlyDivergedWarpsRunIsNoPartOfOne) {
   EXPECT_EQ(loops[0].body, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
+TEST_P(LoopsOf, ACycleWithTwoEntriesIsNone) {
+  code_.branch(2, SassWriter::kIf);
+  code_.add(kMultiplyAdd);
+  code_.add(kMultiplyAdd);
+  code_.add(kLoad);
+  code_.branch(-4, SassWriter::kIf);
+  code_.add(kExit);
+  EXPECT_TRUE(find_loops(decode(code_)).empty());
+}
+
 TEST_P(LoopsOf, AJumpBackOverADeadEndClosesNone) {
   code_.branch(2);
   code_.add(kMultiplyAdd);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr unsigned kIntegerProduct = 0x037;
 constexpr unsigned kFloatProduct = 0x03C;
 constexpr unsigned kSpecialFunction = 0x108;
+constexpr unsigned kBarrier = 0x11D;
 constexpr unsigned kShuffle = 0x189;
 constexpr unsigned kCopy = 0x1AE;
 constexpr unsigned kCopyGroup = 0x1AF;
@@ -57,8 +59,8 @@ int round_up(int x, int unit) {
   return (x + unit - 1) / unit * unit;
 }
 
-double slots(const Loop& loop, double tokens) {
-  return static_cast<double>(loop.body.size()) * kWarps / tokens;
+Slots slots(const Loop& loop, double tokens) {
+  return {static_cast<double>(loop.body.size()) * kWarps / tokens};
 }
 
 // The shortest loop that `is_it` says is the one: the kernels have a second one for chunks that
@@ -101,32 +103,62 @@ void count_float_loops(const std::vector<Loop>& loops, SlotCount& count) {
   }
 }
 
+// What stands between two barriers and has products that belong to none of `loops`.
+std::vector<std::size_t> phases_without_loop(const SassCode& code,
+                                             const std::vector<const Loop*>& loops,
+                                             unsigned product) {
+  std::set<std::size_t> in_loops;
+  for (const Loop* loop : loops) {
+    in_loops.insert(loop->body.begin(), loop->body.end());
+  }
+  std::vector<std::size_t> sizes;
+  std::size_t size = 0;
+  bool has_products = false;
+  for (std::size_t i = 0; i < code.size(); ++i, ++size) {
+    has_products = has_products || (code[i].operation() == product && !in_loops.contains(i));
+    if (code[i].operation() == kBarrier) {
+      if (has_products) {
+        sizes.push_back(size);
+      }
+      size = 0;
+      has_products = false;
+    }
+  }
+  return sizes;
+}
+
 // Keys: products_of_step of them make a step of eight keys a warp. Values: an iteration does a
 // slice of 64 elements of a whole chunk, with products_of_slice a warp.
-void count_product_loops(const std::vector<Loop>& loops,
-                         unsigned product,
-                         int products_of_step,
-                         int products_of_slice,
-                         SlotCount& count) {
+void count_products(const SassCode& code,
+                    unsigned product,
+                    int products_of_step,
+                    int products_of_slice,
+                    SlotCount& count) {
+  const std::vector<Loop> loops = find_loops(code);
   std::vector<const Loop*> with_products;  // By address: keys come first.
   for (const Loop& loop : loops) {
     if (loop.count(product) > 0) {
       with_products.push_back(&loop);
     }
   }
-  const auto is_of_values = [&](const Loop& loop) {
-    return loop.count(kShuffle) == 0 &&
-           loop.count(product) == static_cast<std::size_t>(products_of_slice);
+  const auto phases = phases_without_loop(code, with_products, product);
+  const auto slots_of_phase = [](std::size_t size) {
+    return Slots{static_cast<double>(size) * kWarps / kChunk, false};
   };
   const int slices = round_up(count.head_dim, kSlice) / kSlice;
+  const auto iteration = static_cast<std::size_t>(products_of_slice);
   // With one slice there is no loop over slices.
-  if (slices > 1 && !with_products.empty() && is_of_values(*with_products.back())) {
-    count.values = slots(*with_products.back(), kChunk) * slices;
+  if (slices > 1 && !with_products.empty() && with_products.back()->count(product) == iteration) {
+    count.values = Slots{slots(*with_products.back(), kChunk).count * slices};
     with_products.pop_back();
+  } else if (slices == 1 && !phases.empty()) {
+    count.values = slots_of_phase(phases.back());
   }
   if (with_products.size() == 1) {
     const double steps = static_cast<double>(with_products[0]->count(product)) / products_of_step;
     count.keys = slots(*with_products[0], steps * kKeysOfStep * kWarps);
+  } else if (phases.size() == (slices == 1 ? 2 : 1)) {
+    count.keys = slots_of_phase(phases.front());
   }
 }
 
@@ -149,13 +181,13 @@ std::optional<SlotCount> count_kernel(const CompiledKernel& kernel) {
     count.head_dim = number_of(arguments[2]);
     count.rows = 8;
     const int dim = round_up(count.head_dim, int4_keys && count.head_dim >= 96 ? 128 : 64);
-    count_product_loops(find_loops(kernel.code), kIntegerProduct, dim / 32, 16, count);
+    count_products(kernel.code, kIntegerProduct, dim / 32, 16, count);
   } else if (count.kernel == "attend_fast_kernel" && arguments.size() == 2) {
     count.format = format_of(arguments[0]);
     count.head_dim = number_of(arguments[1]);
     count.rows = 16;
     const int dim = round_up(count.head_dim, count.format.starts_with('E') ? 64 : 32);
-    count_product_loops(find_loops(kernel.code), kFloatProduct, dim / 16, 32, count);
+    count_products(kernel.code, kFloatProduct, dim / 16, 32, count);
   } else {
     return std::nullopt;
   }

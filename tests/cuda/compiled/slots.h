@@ -8,6 +8,10 @@
 // once (addresses, ranges, reductions across streams, stores), and what runs only where the threads
 // of a warp have parted. The softmax is counted for a row: a warp does 256 tokens of one; all its
 // conditions count, the cap's too, but not subroutines such as the slow path of a division.
+//
+// Where the compiler unrolled a loop of tensor core products whole, what stands between the
+// barriers around them is counted instead, the fragments of the queries and the first loads of
+// values too.
 #pragma once
 
 #include <optional>
@@ -19,6 +23,14 @@
 
 namespace octavo::compiled {
 
+/// Of a token.
+struct Slots {
+  double count = 0;
+  bool is_loop = true;  ///< False: all between two barriers.
+
+  bool operator==(const Slots&) const = default;
+};
+
 struct SlotCount {
   std::string kernel;  ///< "attend_float"
   std::string format;  ///< Of keys and values: "BF16", "Int8/Int4".
@@ -26,8 +38,8 @@ struct SlotCount {
   int head_dim = 0;
   int rows = 0;  ///< Query rows of a tile: what the figures are for, however few there are.
   std::size_t registers = 0;
-  std::optional<double> keys;    ///< Nothing where the compiler left no loop.
-  std::optional<double> values;  ///< Likewise.
+  std::optional<Slots> keys;    ///< Nothing where the code is not as this file knows it.
+  std::optional<Slots> values;  ///< Likewise.
   std::optional<double> softmax_of_row;
 };
 
