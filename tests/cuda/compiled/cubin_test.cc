@@ -97,6 +97,18 @@ TEST(Cubin, FollowsTablesOfBranchTargets) {
   EXPECT_EQ(error_of(cubin.build()), "ELF: a number lies beyond the end of its section");
 }
 
+TEST(Cubin, KnowsItsSubroutines) {
+  SassWriter code;
+  code.call(1);
+  code.add(kExit);
+  code.add(0x950);
+  CubinBuilder cubin;
+  cubin.code = code.words;
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump);
+  cubin.subroutines = {32};
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Next);
+}
+
 TEST(Cubin, SaysWhatIsWrong) {
   std::vector<std::byte> bytes = small_cubin().build();
   bytes[18] = std::byte{62};
@@ -122,6 +134,7 @@ TEST(Cubin, SurvivesAnyDamage) {
   CubinBuilder cubin = small_cubin();
   cubin.shared_bytes = 2048;
   cubin.indirect_targets = {0, 0, 1, 16};
+  cubin.subroutines = {48};
   const std::vector<std::byte> whole = cubin.build();
   const auto try_to_read = [](const std::vector<std::byte>& bytes) {
     try {

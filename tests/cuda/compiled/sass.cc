@@ -8,6 +8,7 @@
 namespace octavo::compiled {
 namespace {
 
+constexpr unsigned kRelativeCall = 0x944;  // All twelve bits.
 constexpr unsigned kBranch = 0x147;
 constexpr unsigned kIndirectBranch = 0x149;
 constexpr unsigned kExit = 0x14D;
@@ -73,29 +74,34 @@ std::size_t checked_target(std::int64_t target, std::size_t count, std::size_t f
 
 }  // namespace
 
-SassCode decode_sass(Bytes bytes, int architecture, const IndirectTargets& indirect) {
+SassCode decode_sass(Bytes bytes, int architecture, const SassNotes& notes) {
   if (bytes.size() % 16 != 0) {
     throw std::runtime_error("SASS: code that is no whole number of instructions");
   }
-  const std::size_t count = bytes.size() / 16;
-  SassCode code(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  SassCode code(bytes.size() / 16);
+  for (std::size_t i = 0; i < code.size(); ++i) {
     SassInstruction& instruction = code[i];
     instruction.low = read_integer<std::uint64_t>(bytes, 16 * i);
     instruction.high = read_integer<std::uint64_t>(bytes, 16 * i + 8);
     const unsigned operation = instruction.operation();
+    const auto target = [&] {
+      const auto next = static_cast<std::int64_t>(16 * (i + 1));
+      return checked_target(next + branch_distance(instruction, architecture), code.size(), i);
+    };
     if (operation == kBranch) {
       instruction.flow = flow_of_branch(instruction);
-      const auto next = static_cast<std::int64_t>(16 * (i + 1));
-      instruction.targets.push_back(
-          checked_target(next + branch_distance(instruction, architecture), count, i));
+      instruction.targets = {target()};
+    } else if ((instruction.low & 0xFFFu) == kRelativeCall &&
+               !notes.subroutines.contains(target())) {
+      instruction.flow = has_predicate(instruction) ? SassFlow::Branch : SassFlow::Jump;
+      instruction.targets = {target()};
     } else if (operation == kIndirectBranch) {
       instruction.flow = SassFlow::Indirect;
-      const auto targets = indirect.find(i);
-      if (targets != indirect.end()) {
-        for (const std::size_t target : targets->second) {
+      const auto targets = notes.indirect_targets.find(i);
+      if (targets != notes.indirect_targets.end()) {
+        for (const std::size_t index : targets->second) {
           instruction.targets.push_back(
-              checked_target(static_cast<std::int64_t>(16 * target), count, i));
+              checked_target(static_cast<std::int64_t>(16 * index), code.size(), i));
         }
       }
     } else if ((operation == kReturn || operation == kExit) && !has_predicate(instruction)) {
