@@ -126,6 +126,8 @@ std::vector<std::byte> CubinBuilder::build() const {
   symbols.put(no_name).put<std::uint32_t>(0).put<std::uint64_t>(0).put<std::uint64_t>(0);
   symbols.put(name).put<std::uint8_t>(0x12).put<std::uint8_t>(0x10).put(kCodeSection);
   symbols.put<std::uint64_t>(0).put<std::uint64_t>(8 * code.size());
+  symbols.put(no_name).put<std::uint8_t>(0x22).put<std::uint8_t>(0);
+  symbols.put<std::uint16_t>(kCodeSection + 1).put<std::uint64_t>(32).put<std::uint64_t>(16);
   for (const std::uint64_t subroutine : subroutines) {
     symbols.put(no_name).put<std::uint8_t>(0x22).put<std::uint8_t>(0).put(kCodeSection);
     symbols.put(subroutine).put<std::uint64_t>(16);

@@ -104,9 +104,13 @@ TEST(Cubin, KnowsItsSubroutines) {
   code.add(0x950);
   CubinBuilder cubin;
   cubin.code = code.words;
-  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump);
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump) << "a symbol of other code";
   cubin.subroutines = {32};
   EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Next);
+  SassWriter again;
+  again.call(-1);
+  cubin.code = again.words;
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump);
 }
 
 TEST(Cubin, SaysWhatIsWrong) {

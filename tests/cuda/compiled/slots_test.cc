@@ -115,6 +115,19 @@ TEST(Slots, AreThoseBetweenBarriersWhereNoLoopIsLeft) {
   EXPECT_EQ(counted.softmax_of_row, std::nullopt);
 }
 
+TEST(Slots, OfAHeadOfOneSliceHaveALoopOfKeysAtMost) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  code.add(kBarrier);
+  for (int i = 0; i < 127; ++i) {
+    code.add(kIntegerProduct);
+  }
+  code.add(kBarrier);
+  const SlotCount counted = count("attend_int_kernel<false, false, 64>", code);
+  EXPECT_EQ(counted.keys, (Slots{160 * 4 / (8 * 8 * 4.0), true}));
+  EXPECT_EQ(counted.values, (Slots{2.0, false}));
+}
+
 TEST(Slots, OfKeysWithoutALoopBeforeALoopOfValues) {
   SassWriter code;
   code.add(kBarrier);
