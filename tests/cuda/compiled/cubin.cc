@@ -1,20 +1,22 @@
 #include "tests/cuda/compiled/cubin.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string_view>
+
+#include <cxxabi.h>
 
 namespace octavo::compiled {
 namespace {
 
 constexpr std::uint16_t kCudaMachine = 190;
 constexpr std::uint8_t kFunction = 2;
-constexpr std::uint8_t kKernelFlag = 0x10;  // Of a symbol's st_other.
+constexpr std::uint8_t kKernelFlag = 0x10;     // Of a symbol's st_other.
 constexpr std::size_t kReservedShared = 1024;  // A block's, since Hopper; CUDA's own.
 
 // What the sections .nv.info say is a list of attributes: a byte for the format, one for the kind,
@@ -70,8 +72,21 @@ void read_common_attributes(const ElfFile& file, std::size_t symbol, CompiledKer
   }
 }
 
-IndirectTargets read_indirect_targets(const ElfFile& file, const std::string& mangled) {
-  IndirectTargets targets;
+// The subroutines that ptxas adds to a kernel's code: divisions and the like.
+std::set<std::size_t> find_subroutines(const ElfFile& file, std::uint16_t section) {
+  std::set<std::size_t> subroutines;
+  for (const ElfSymbol& symbol : file.symbols) {
+    if (symbol.type == kFunction && symbol.section == section &&
+        (symbol.other & kKernelFlag) == 0) {
+      subroutines.insert(symbol.value / 16);
+    }
+  }
+  return subroutines;
+}
+
+std::map<std::size_t, std::vector<std::size_t>> read_indirect_targets(const ElfFile& file,
+                                                                      const std::string& mangled) {
+  std::map<std::size_t, std::vector<std::size_t>> targets;
   const ElfSection* const info = find_section(file, ".nv.info." + mangled);
   if (info == nullptr) {
     return targets;
@@ -121,7 +136,8 @@ CompiledKernel read_kernel(const ElfFile& file, std::size_t symbol_index) {
     kernel.shared_bytes = shared->size - std::min<std::size_t>(shared->size, reserved);
   }
   kernel.code = decode_sass(file.sections[symbol.section].data, kernel.architecture,
-                            read_indirect_targets(file, symbol.name));
+                            {.indirect_targets = read_indirect_targets(file, symbol.name),
+                             .subroutines = find_subroutines(file, symbol.section)});
   kernel.instructions = without_padding(kernel.code);
   kernel.local_accesses = static_cast<std::size_t>(
       std::count_if(kernel.code.begin(), kernel.code.end(), is_local_memory));

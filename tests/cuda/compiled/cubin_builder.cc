@@ -92,22 +92,26 @@ void SassWriter::add(unsigned operation, std::uint64_t low, std::uint64_t high) 
   words.push_back(high);
 }
 
-void SassWriter::add_branch(std::int64_t skip, std::uint64_t bits) {
+void SassWriter::add_branch(unsigned operation, std::int64_t skip, std::uint64_t bits) {
   constexpr std::uint64_t kNoSecondPredicate = std::uint64_t{7} << 23;
   auto distance = static_cast<std::uint64_t>(skip * 4);
   if (architecture >= 90) {
     bits |= (distance & 0xFFu) << 16;
     distance = static_cast<std::uint64_t>(skip * 4 >> 8);
   }
-  add(0x947, bits | distance << 34, kNoSecondPredicate | (distance >> 30 & 0x3FFFFu));
+  add(operation, bits | distance << 34, kNoSecondPredicate | (distance >> 30 & 0x3FFFFu));
 }
 
 void SassWriter::branch(std::int64_t skip, std::uint64_t predicate) {
-  add_branch(skip, predicate);
+  add_branch(0x947, skip, predicate);
+}
+
+void SassWriter::call(std::int64_t skip, std::uint64_t predicate) {
+  add_branch(0x944, skip, predicate);
 }
 
 void SassWriter::diverged_branch(std::int64_t skip) {
-  add_branch(skip, kAlways | std::uint64_t{2} << 32);
+  add_branch(0x947, skip, kAlways | std::uint64_t{2} << 32);
 }
 
 std::vector<std::byte> CubinBuilder::build() const {
@@ -122,6 +126,12 @@ std::vector<std::byte> CubinBuilder::build() const {
   symbols.put(no_name).put<std::uint32_t>(0).put<std::uint64_t>(0).put<std::uint64_t>(0);
   symbols.put(name).put<std::uint8_t>(0x12).put<std::uint8_t>(0x10).put(kCodeSection);
   symbols.put<std::uint64_t>(0).put<std::uint64_t>(8 * code.size());
+  symbols.put(no_name).put<std::uint8_t>(0x22).put<std::uint8_t>(0);
+  symbols.put<std::uint16_t>(kCodeSection + 1).put<std::uint64_t>(32).put<std::uint64_t>(16);
+  for (const std::uint64_t subroutine : subroutines) {
+    symbols.put(no_name).put<std::uint8_t>(0x22).put<std::uint8_t>(0).put(kCodeSection);
+    symbols.put(subroutine).put<std::uint64_t>(16);
+  }
   sections.push_back({.name = ".symtab", .type = 2, .link = 2, .data = symbols});
   Section text = {.name = ".text." + kernel, .data = {}};
   for (const std::uint64_t word : code) {
@@ -131,8 +141,8 @@ std::vector<std::byte> CubinBuilder::build() const {
   Section common = {.name = ".nv.info", .type = 0x70000000, .data = {}};
   put_attribute(common.data, 0x2F, {kKernelSymbol, registers});
   common.data.put<std::uint8_t>(2).put<std::uint8_t>(0x4C).put<std::uint16_t>(1);  // Not sized.
-  put_attribute(common.data, 0x11, {kKernelSymbol + 7, 1234});  // Of another symbol.
   put_attribute(common.data, 0x11, {kKernelSymbol, frame_bytes});
+  put_attribute(common.data, 0x2F, {kKernelSymbol + 7, 123});  // Of another symbol.
   sections.push_back(common);
   Section own = {.name = ".nv.info." + kernel, .type = 0x70000000, .data = {}};
   own.data.put<std::uint8_t>(4).put<std::uint8_t>(0x34);

@@ -18,13 +18,14 @@ struct SassWriter {
 
   void add(unsigned operation, std::uint64_t low = kAlways, std::uint64_t high = 0);
   void branch(std::int64_t skip, std::uint64_t predicate = kAlways);
+  void call(std::int64_t skip, std::uint64_t predicate = kAlways);
   void diverged_branch(std::int64_t skip);
 
   static constexpr std::uint64_t kAlways = 0x7000;  ///< Predicate PT.
   static constexpr std::uint64_t kIf = 0x0000;      ///< Predicate P0.
 
  private:
-  void add_branch(std::int64_t skip, std::uint64_t bits);
+  void add_branch(unsigned operation, std::int64_t skip, std::uint64_t bits);
 };
 
 struct CubinBuilder {
@@ -35,6 +36,7 @@ struct CubinBuilder {
   std::uint32_t frame_bytes = 0;
   std::uint64_t shared_bytes = 0;               ///< Of the section; 0: no section.
   std::vector<std::uint32_t> indirect_targets;  ///< {branch, 0, count, target ...}, in bytes.
+  std::vector<std::uint64_t> subroutines;       ///< Where they begin, in bytes.
   std::vector<std::uint64_t> code;
 
   std::vector<std::byte> build() const;

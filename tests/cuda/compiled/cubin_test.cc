@@ -1,8 +1,9 @@
 #include "tests/cuda/compiled/cubin.h"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 #include "tests/cuda/compiled/cubin_builder.h"
 
@@ -96,6 +97,22 @@ TEST(Cubin, FollowsTablesOfBranchTargets) {
   EXPECT_EQ(error_of(cubin.build()), "ELF: a number lies beyond the end of its section");
 }
 
+TEST(Cubin, KnowsItsSubroutines) {
+  SassWriter code;
+  code.call(1);
+  code.add(kExit);
+  code.add(0x950);
+  CubinBuilder cubin;
+  cubin.code = code.words;
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump) << "a symbol of other code";
+  cubin.subroutines = {32};
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Next);
+  SassWriter again;
+  again.call(-1);
+  cubin.code = again.words;
+  EXPECT_EQ(only_kernel(cubin).code[0].flow, SassFlow::Jump);
+}
+
 TEST(Cubin, SaysWhatIsWrong) {
   std::vector<std::byte> bytes = small_cubin().build();
   bytes[18] = std::byte{62};
@@ -106,6 +123,12 @@ TEST(Cubin, SaysWhatIsWrong) {
   bytes.resize(bytes.size() - 1);
   EXPECT_EQ(error_of(bytes), "ELF: the section table lies beyond the end of the file");
   CubinBuilder cubin = small_cubin();
+  bytes = cubin.build();
+  const std::size_t last_section = bytes.size() - 64;
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(last_section) + 25, 7, std::byte{0xFF});
+  bytes[last_section + 24] = std::byte{0xFC};
+  bytes[last_section + 32] = std::byte{8};  // From 2^64 - 4 to 4.
+  EXPECT_EQ(error_of(bytes), "ELF: a section lies beyond the end of the file");
   cubin.code.push_back(0);
   EXPECT_EQ(error_of(cubin.build()), "SASS: code that is no whole number of instructions");
 }
@@ -115,6 +138,7 @@ TEST(Cubin, SurvivesAnyDamage) {
   CubinBuilder cubin = small_cubin();
   cubin.shared_bytes = 2048;
   cubin.indirect_targets = {0, 0, 1, 16};
+  cubin.subroutines = {48};
   const std::vector<std::byte> whole = cubin.build();
   const auto try_to_read = [](const std::vector<std::byte>& bytes) {
     try {

@@ -39,8 +39,8 @@ std::vector<std::filesystem::path> files_of(const std::string& source,
     }
   }
   if (paths.empty()) {
-    throw std::runtime_error("no " + source + ".*" + extension + " in " OCTAVO_KEPT_DIR
-                             "; build octavo_cuda anew");
+    throw std::runtime_error("no " + source + ".*" + extension +
+                             " in " OCTAVO_KEPT_DIR "; build octavo_cuda anew");
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -66,9 +66,8 @@ void read_source(const std::string& source, KeptKernels& kept) {
     kept.compiler = compiler;
   }
   for (const auto& path : files_of(source, ".cubin")) {
-    auto kernels = read_file(path, [](const std::string& text) {
-      return read_cubin(std::as_bytes(std::span(text)));
-    });
+    auto kernels = read_file(
+        path, [](const std::string& text) { return read_cubin(std::as_bytes(std::span(text))); });
     std::move(kernels.begin(), kernels.end(), std::back_inserter(kept.kernels));
   }
 }

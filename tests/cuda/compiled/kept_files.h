@@ -18,7 +18,7 @@ struct KeptPtx {
 };
 
 struct KeptKernels {
-  std::vector<KeptPtx> ptx;              ///< Of each source, one an architecture.
+  std::vector<KeptPtx> ptx;             ///< Of each source, one an architecture.
   std::vector<CompiledKernel> kernels;  ///< Of all sources and architectures.
   std::string compiler;                 ///< "13.0.88"
 };

@@ -14,10 +14,10 @@ namespace octavo::compiled {
 using OperationCounts = std::map<unsigned, std::size_t>;
 
 struct Loop {
-  std::size_t header = 0;              ///< The instruction that every iteration begins with.
-  std::vector<std::size_t> body;       ///< All its instructions, those of inner loops among them.
+  std::size_t header = 0;         ///< The instruction that every iteration begins with.
+  std::vector<std::size_t> body;  ///< All its instructions, those of inner loops among them.
   bool is_innermost = true;
-  OperationCounts operations;          ///< Of the body.
+  OperationCounts operations;  ///< Of the body.
 
   std::size_t count(unsigned operation) const;
 };

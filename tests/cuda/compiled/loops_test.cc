@@ -1,8 +1,8 @@
 #include "tests/cuda/compiled/loops.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 #include "tests/cuda/compiled/cubin_builder.h"
 
@@ -14,14 +14,14 @@ constexpr unsigned kReturn = 0x950;
 constexpr unsigned kMultiplyAdd = 0x223;
 constexpr unsigned kLoad = 0x981;
 
-SassCode decode(const SassWriter& writer) {
+SassCode decode(const SassWriter& writer, const SassNotes& notes = {}) {
   std::vector<std::byte> bytes;
   for (const std::uint64_t word : writer.words) {
     for (int i = 0; i < 8; ++i) {
       bytes.push_back(static_cast<std::byte>(word >> (8 * i) & 0xFFu));
     }
   }
-  return decode_sass(bytes, writer.architecture);
+  return decode_sass(bytes, writer.architecture, notes);
 }
 
 class LoopsOf : public testing::TestWithParam<int> {
@@ -95,6 +95,16 @@ TEST_P(LoopsOf, WhatOnlyDivergedWarpsRunIsNoPartOfOne) {
   EXPECT_EQ(loops[0].body, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
+TEST_P(LoopsOf, ACycleWithTwoEntriesIsNone) {
+  code_.branch(2, SassWriter::kIf);
+  code_.add(kMultiplyAdd);
+  code_.add(kMultiplyAdd);
+  code_.add(kLoad);
+  code_.branch(-4, SassWriter::kIf);
+  code_.add(kExit);
+  EXPECT_TRUE(find_loops(decode(code_)).empty());
+}
+
 TEST_P(LoopsOf, AJumpBackOverADeadEndClosesNone) {
   code_.branch(2);
   code_.add(kMultiplyAdd);
@@ -114,6 +124,38 @@ TEST_P(LoopsOf, APredicatedExitGoesOn) {
   other.add(kReturn);
   other.branch(-3);
   EXPECT_TRUE(find_loops(decode(other)).empty());
+}
+
+TEST_P(LoopsOf, ACallOfASubroutineComesBack) {
+  code_.add(kMultiplyAdd);
+  code_.call(2);
+  code_.branch(-3, SassWriter::kIf);
+  code_.add(kExit);
+  code_.add(kLoad);
+  code_.add(kReturn);
+  const std::vector<Loop> loops =
+      find_loops(decode(code_, {.indirect_targets = {}, .subroutines = {4}}));
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops[0].body, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST_P(LoopsOf, ACallOfAnythingElseLeavesTheLoop) {
+  code_.add(kMultiplyAdd);
+  code_.call(1, SassWriter::kIf);
+  code_.branch(-3);
+  code_.add(kMultiplyAdd);
+  code_.branch(-2, SassWriter::kIf);
+  code_.add(kExit);
+  const std::vector<Loop> loops = find_loops(decode(code_));
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].body, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(loops[1].body, (std::vector<std::size_t>{3, 4}));
+  SassWriter jump{.architecture = GetParam(), .words = {}};
+  jump.add(kMultiplyAdd);
+  jump.call(1);
+  jump.branch(-3);
+  jump.add(kExit);
+  EXPECT_TRUE(find_loops(decode(jump)).empty());
 }
 
 TEST_P(LoopsOf, FarBranchesAreFollowed) {

@@ -208,7 +208,7 @@ class Reader {
     if (is_line_directive(word)) {
       read_line();
     } else if (word.back() != ':') {  // Not a label.
-      if (word.front() != '.') {  // Nor a declaration.
+      if (word.front() != '.') {      // Nor a declaration.
         function.instructions.push_back({word, line});
       }
       read_statement(false);

@@ -1,8 +1,8 @@
 #include "tests/cuda/compiled/ptx.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 namespace octavo::compiled {
 namespace {
@@ -101,8 +101,7 @@ TEST(Ptx, SaysWhereTextIsNotPtx) {
   EXPECT_EQ(message(""), "PTX line 1: no .target");
   EXPECT_EQ(message(head + "}"), "PTX line 3: a brace outside of functions");
   EXPECT_EQ(message(head + ".entry k() { ret;\n"), "PTX line 4: the file ends within k");
-  EXPECT_EQ(message(head + ".entry k() { ret\n"),
-            "PTX line 4: the file ends within a statement");
+  EXPECT_EQ(message(head + ".entry k() { ret\n"), "PTX line 4: the file ends within a statement");
   EXPECT_EQ(message(head + ".entry k() { ,; }"), "PTX line 3: no instruction");
   EXPECT_EQ(message(head + ".entry { ret; }"), "PTX line 3: a function without a name");
   EXPECT_EQ(message(head + ".section { ret; }"), "PTX line 3: a body that belongs to no function");

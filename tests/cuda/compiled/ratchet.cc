@@ -112,7 +112,8 @@ Ratchet read_ratchet(std::string_view text) {
 std::string write_ratchet(const Ratchet& ratchet) {
   std::ostringstream out;
   out << "# What the kernels need as nvcc compiles them, a line a kernel and architecture: "
-         "registers of a\n"
+         "registers "
+         "of a\n"
          "# thread, instructions that read or write local memory (spills), bytes of static shared "
          "memory,\n"
          "# instructions. tests/README.md says how to write it anew; the first three may only "
@@ -140,8 +141,8 @@ RatchetFindings compare(std::span<const KernelFigures> allowed,
     compare_figure(kernel, "registers", line->second.registers, kernel.registers, findings);
     compare_figure(kernel, "accesses of local memory", line->second.local_accesses,
                    kernel.local_accesses, findings);
-    compare_figure(kernel, "bytes of shared memory", line->second.shared_bytes,
-                   kernel.shared_bytes, findings);
+    compare_figure(kernel, "bytes of shared memory", line->second.shared_bytes, kernel.shared_bytes,
+                   findings);
   }
   for (const auto& [key, line] : lines) {
     if (!kernels.contains(key)) {

@@ -1,8 +1,8 @@
 #include "tests/cuda/compiled/ratchet.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 namespace octavo::compiled {
 namespace {
@@ -46,8 +46,7 @@ TEST(Ratchet, FailsWhereAKernelTakesMore) {
   std::vector<KernelFigures> found = {kKernel};
   found[0].registers += 1;
   EXPECT_EQ(compare(allowed, found).failures,
-            (std::vector<std::string>{
-                "sm_90 attend<true, (Format)2>: 97 registers, 96 allowed"}));
+            (std::vector<std::string>{"sm_90 attend<true, (Format)2>: 97 registers, 96 allowed"}));
   found[0] = kKernel;
   found[0].local_accesses += 1;
   EXPECT_EQ(compare(allowed, found).failures.size(), 1u);
@@ -81,16 +80,24 @@ TEST(Ratchet, LinesAndKernelsBelongToEachOther) {
 
 TEST(Ratchet, AKernelOfSeveralFilesCountsOnceByItsLargerFigures) {
   std::vector<CompiledKernel> kernels(2);
-  kernels[0] = {.mangled = "k", .name = "k", .architecture = 80, .registers = 40,
-                .shared_bytes = 16, .frame_bytes = 0, .local_accesses = 0, .instructions = 100,
+  kernels[0] = {.mangled = "k",
+                .name = "k",
+                .architecture = 80,
+                .registers = 40,
+                .shared_bytes = 16,
+                .frame_bytes = 0,
+                .local_accesses = 0,
+                .instructions = 100,
                 .code = {}};
   kernels[1] = kernels[0];
   kernels[1].registers = 32;
   kernels[1].local_accesses = 4;
-  EXPECT_EQ(figures_of(kernels),
-            (std::vector<KernelFigures>{{.architecture = 80, .name = "k", .registers = 40,
-                                         .local_accesses = 4, .shared_bytes = 16,
-                                         .instructions = 100}}));
+  EXPECT_EQ(figures_of(kernels), (std::vector<KernelFigures>{{.architecture = 80,
+                                                              .name = "k",
+                                                              .registers = 40,
+                                                              .local_accesses = 4,
+                                                              .shared_bytes = 16,
+                                                              .instructions = 100}}));
 }
 
 }  // namespace

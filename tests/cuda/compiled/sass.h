@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 namespace octavo::compiled {
 
 enum class SassFlow {
-  Next,      ///< On to the next instruction; calls too, which come back.
+  Next,      ///< On to the next instruction; calls of subroutines too, which come back.
   Branch,    ///< To the target, or on where a predicate says so.
   Jump,      ///< To the target.
   Diverged,  ///< To the target for warps whose threads have parted, else on.
@@ -35,11 +36,16 @@ struct SassInstruction {
 
 using SassCode = std::vector<SassInstruction>;
 
-/// Targets of indirect branches: those of the instruction at an index.
-using IndirectTargets = std::map<std::size_t, std::vector<std::size_t>>;
+/// What the code alone does not tell.
+struct SassNotes {
+  /// Of the indirect branch at an index.
+  std::map<std::size_t, std::vector<std::size_t>> indirect_targets;
+  /// Where subroutines begin. A call of anything else is a jump: ptxas leaves loops by such calls.
+  std::set<std::size_t> subroutines;
+};
 
 /// `architecture`: 80 or 90, say. Throws std::runtime_error for code that cannot be.
-SassCode decode_sass(Bytes bytes, int architecture, const IndirectTargets& indirect = {});
+SassCode decode_sass(Bytes bytes, int architecture, const SassNotes& notes = {});
 
 /// "FFMA"; the number of an operation without a known name.
 std::string operation_name(unsigned operation);

@@ -1,0 +1,160 @@
+#include "tests/cuda/compiled/slots.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/cuda/compiled/cubin_builder.h"
+
+namespace octavo::compiled {
+namespace {
+
+constexpr unsigned kIntegerProduct = 0x237;
+constexpr unsigned kSpecialFunction = 0x308;
+constexpr unsigned kBarrier = 0xB1D;
+constexpr unsigned kShuffle = 0xF89;
+constexpr unsigned kCopyGroup = 0x9AF;
+constexpr unsigned kOther = 0x210;
+
+struct Part {
+  unsigned operation = 0;
+  int count = 0;
+};
+
+// Adds a loop of `size` instructions that holds `parts`.
+void add_loop(SassWriter& code, std::int64_t size, const std::vector<Part>& parts) {
+  std::int64_t left = size - 1;
+  for (const Part& part : parts) {
+    for (int i = 0; i < part.count; ++i, --left) {
+      code.add(part.operation);
+    }
+  }
+  for (; left > 0; --left) {
+    code.add(kOther);
+  }
+  code.branch(-size, SassWriter::kIf);
+}
+
+SlotCount count(const std::string& name, SassWriter code) {
+  code.add(0x94D);
+  CubinBuilder cubin;
+  cubin.code = code.words;
+  std::vector<CompiledKernel> kernels = read_cubin(cubin.build());
+  kernels.at(0).name = name;
+  const std::vector<SlotCount> counts = count_slots(kernels);
+  return counts.empty() ? SlotCount{} : counts[0];
+}
+
+double keys_of(const SlotCount& counted) {
+  return counted.keys ? counted.keys->count : -1;
+}
+double values_of(const SlotCount& counted) {
+  return counted.values ? counted.values->count : -1;
+}
+
+TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
+  SassWriter code;
+  add_loop(code, 200, {{kCopyGroup, 8}, {kShuffle, 4}});
+  add_loop(code, 300, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 160, {{kCopyGroup, 8}});
+  add_loop(code, 180, {{kCopyGroup, 8}, {kShuffle, 4}});  // Of whole chunks.
+  add_loop(code, 256, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 128, {{kCopyGroup, 8}});
+  add_loop(code, 10, {});
+  const SlotCount counted = count("attend_float<FloatShape<(RowFormat)2, 128, 4> >", code);
+  EXPECT_EQ(counted.kernel, "attend_float");
+  EXPECT_EQ(counted.format, "BF16");
+  EXPECT_EQ(counted.head_dim, 128);
+  EXPECT_EQ(counted.rows, 4);
+  EXPECT_EQ(keys_of(counted), 180 * 4 / (8 * 8.0));  // Eight streams, eight copies of each.
+  EXPECT_EQ(values_of(counted), 128 * 4 / (8 * 8.0));
+  EXPECT_EQ(counted.softmax_of_row, 1.0);
+}
+
+TEST(Slots, OfIntegerKernelsGoByTheProductsOfAStep) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  add_loop(code, 512, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 320, {{kIntegerProduct, 16}});
+  const SlotCount counted = count("attend_int_kernel<false, true, 128>", code);
+  EXPECT_EQ(counted.format, "Int8/Int4");
+  EXPECT_EQ(keys_of(counted), 160 * 4 / (4 * 8 * 4.0));  // Four steps of eight keys, four warps.
+  EXPECT_EQ(values_of(counted), 320 * 4 * 2 / 256.0);    // Two slices.
+  EXPECT_EQ(counted.softmax_of_row, 2.0);
+}
+
+TEST(Slots, OfInt4KeysGoByWholeLoadsOfALane) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  add_loop(code, 320, {{kIntegerProduct, 16}});
+  for (const auto& [name, steps] : {std::pair("attend_int_kernel<true, true, 80>", 4.0),
+                                    {"attend_int_kernel<true, false, 96>", 4.0},
+                                    {"attend_int_kernel<true, true, 192>", 2.0},
+                                    {"attend_int_kernel<false, false, 192>", 16 / 6.0}}) {
+    EXPECT_EQ(keys_of(count(name, code)), 160 * 4 / (steps * 8 * 4)) << name;
+  }
+}
+
+TEST(Slots, AreThoseBetweenBarriersWhereNoLoopIsLeft) {
+  SassWriter code;
+  const auto add_phase = [&code](int others, int products) {
+    for (int i = 0; i < others + products; ++i) {
+      code.add(i < others ? kOther : kIntegerProduct);
+    }
+    code.add(kBarrier);
+  };
+  add_phase(1000, 0);
+  add_phase(184, 7);
+  add_phase(500, 0);
+  add_phase(440, 7);
+  add_phase(100, 0);
+  const SlotCount counted = count("attend_int_kernel<true, false, 64>", code);
+  EXPECT_EQ(counted.format, "Int4/Int8");
+  EXPECT_EQ(counted.keys, (Slots{192 * 4 / 256.0, false}));
+  EXPECT_EQ(counted.values, (Slots{448 * 4 / 256.0, false}));
+  EXPECT_EQ(counted.softmax_of_row, std::nullopt);
+}
+
+TEST(Slots, OfAHeadOfOneSliceHaveALoopOfKeysAtMost) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 16}});
+  code.add(kBarrier);
+  for (int i = 0; i < 127; ++i) {
+    code.add(kIntegerProduct);
+  }
+  code.add(kBarrier);
+  const SlotCount counted = count("attend_int_kernel<false, false, 64>", code);
+  EXPECT_EQ(counted.keys, (Slots{160 * 4 / (8 * 8 * 4.0), true}));
+  EXPECT_EQ(counted.values, (Slots{2.0, false}));
+}
+
+TEST(Slots, OfKeysWithoutALoopBeforeALoopOfValues) {
+  SassWriter code;
+  code.add(kBarrier);
+  for (int i = 0; i < 63; ++i) {
+    code.add(kIntegerProduct);
+  }
+  code.add(kBarrier);
+  add_loop(code, 320, {{kIntegerProduct, 16}});
+  code.add(kBarrier);
+  const SlotCount counted = count("attend_int_kernel<true, true, 128>", code);
+  EXPECT_EQ(counted.keys, (Slots{1.0, false}));
+  EXPECT_EQ(counted.values, (Slots{320 * 4 * 2 / 256.0, true}));
+}
+
+TEST(Slots, AreMissingWhereTheCodeIsNotAsItIsKnown) {
+  SassWriter code;
+  add_loop(code, 160, {{kIntegerProduct, 12}});
+  add_loop(code, 160, {{kIntegerProduct, 12}});
+  const SlotCount counted = count("attend_int_kernel<false, false, 128>", code);
+  EXPECT_EQ(counted.keys, std::nullopt);
+  EXPECT_EQ(counted.values, std::nullopt);
+}
+
+TEST(Slots, AreOfNoOtherKernels) {
+  EXPECT_EQ(count("append_rows<128>", {}).kernel, "");
+  EXPECT_EQ(count("attend_general<true, false>", {}).kernel, "");
+}
+
+}  // namespace
+}  // namespace octavo::compiled
