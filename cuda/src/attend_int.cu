@@ -1,4 +1,4 @@
-#include "../kernels/attend_int.cuh"
+#include "kernels/attend_int.cuh"
 #include "attend_plan.h"
 
 namespace octavo::cuda {
