@@ -21,12 +21,12 @@ __device__ __forceinline__ void weigh_row_fast(const AttendPlan& plan,
                                                FastShared& shared) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const PositionRange seen = {shared.begins[row], shared.ends[row]};
-  RowLane p;
+  LaneScores p;
   finish_scores(plan.arg, seen, shared.score_factor[row], shared.sums.scores[row],
                 shared.key_scales, p);
-  const float m = largest_score(p);
+  const float m = max_of_row(p);
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     p.x[i] = contains(seen, lane + 32 * i) ? exp2_fast(__fsub_rn(p.x[i], m)) : 0.0f;
   }
   const float l = sum_of_row(p);
@@ -36,7 +36,7 @@ __device__ __forceinline__ void weigh_row_fast(const AttendPlan& plan,
     scale = fixed_point<kHalfBits>(largest_of_lanes<32>(largest));
   }
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     shared.operand[row][lane + 32 * i] = operand_of<kHalf>(scaled(p.x[i], scale));
   }
   if (lane == 0) {

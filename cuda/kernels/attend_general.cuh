@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "attend_codes.cuh"
+#include "attend_fixed_point.cuh"
 #include "attend_scores.cuh"
 
 namespace octavo::cuda {
@@ -18,14 +19,14 @@ inline namespace OCTAVO_CUDA_TARGET {
 
 constexpr int kGeneralThreads = 256;
 constexpr int kGeneralRows = 8;  ///< One a warp in the softmax.
-constexpr int kMaxHeadDim = 1024;
+constexpr int kGeneralHeadDimMax = static_cast<int>(kMaxHeadDim);
 constexpr int kQueryFixedBits = 13;
 constexpr int kWeightFixedBits = 15;
 
 struct GeneralShared {
   /// Queries, [rows, keys.head_dim]; then the streams of the weighted sum, [rows, streams,
   /// values.head_dim]. Integers in their bits for integer rows.
-  alignas(16) std::uint32_t numbers[kGeneralRows][kMaxHeadDim];
+  alignas(16) std::uint32_t numbers[kGeneralRows][kGeneralHeadDimMax];
   std::uint32_t scores[kGeneralRows][kChunkPositions];  ///< Dots, then weights; likewise.
   float key_scales[kChunkPositions];
   float value_scales[kChunkPositions];
@@ -37,34 +38,8 @@ struct GeneralShared {
   float out_factor[kGeneralRows];
 };
 
-/// The scaling to integers of values whose largest magnitude is given.
-struct FixedScale {
-  float to_integer;    ///< 2^(bits - e); 0 when some value is not finite.
-  float from_integer;  ///< 2^(e - bits); NaN likewise, so that everything becomes NaN.
-};
-
-template <int kBits>
-__device__ __forceinline__ FixedScale fixed_scale(std::uint32_t largest) {
-  if (largest >= 0x7F800000u) {
-    return {0.0f, nan_spec()};
-  }
-  const std::uint32_t exponent = largest >> 23;
-  const std::uint32_t e = (exponent > 27u ? exponent : 27u) - 126u;
-  return {__uint_as_float((127u + kBits - e) << 23), __uint_as_float((127u + e - kBits) << 23)};
-}
-
-__device__ __forceinline__ std::uint32_t to_fixed_bits(float x, FixedScale scale) {
-  const float y = scale.to_integer > 0.0f ? __fmul_rn(x, scale.to_integer) : 0.0f;
-  return static_cast<std::uint32_t>(__float2int_rn(y));
-}
-
-__device__ __forceinline__ std::uint32_t max_of_warp(std::uint32_t x) {
-  OCTAVO_UNROLL
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const std::uint32_t other = __shfl_xor_sync(kWholeWarp, x, offset);
-    x = other > x ? other : x;
-  }
-  return x;
+__device__ __forceinline__ std::uint32_t to_fixed_bits(float x, FixedPoint scale) {
+  return static_cast<std::uint32_t>(__float2int_rn(scaled(x, scale)));
 }
 
 /// Ranges of the rows, places of the positions between them, scales.
@@ -112,12 +87,11 @@ __device__ __forceinline__ void load_query(const AttendPlan& plan,
   for (int d = lane; d < head_dim; d += 32) {
     const std::uint32_t bits = __float_as_uint(load_element(query.dtype, query.data, from + d));
     shared.numbers[row][d] = bits;
-    const std::uint32_t size = bits & 0x7FFFFFFFu;
-    largest = size > largest ? size : largest;
+    largest = larger(largest, bits & 0x7FFFFFFFu);
   }
   float factor = plan.arg.score_factor;
   if constexpr (kIntegerKeys) {
-    const FixedScale scale = fixed_scale<kQueryFixedBits>(max_of_warp(largest));
+    const FixedPoint scale = fixed_point<kQueryFixedBits>(largest_of_lanes<32>(largest));
     for (int d = lane; d < head_dim; d += 32) {
       shared.numbers[row][d] = to_fixed_bits(__uint_as_float(shared.numbers[row][d]), scale);
     }
@@ -273,10 +247,10 @@ __device__ __forceinline__ void general_softmax(const AttendPlan& plan,
     if (arg.values.scales != nullptr && t >= begin && t < end) {
       p.x[i] = __fmul_rn(p.x[i], shared.value_scales[t]);
     }
-    const std::uint32_t size = __float_as_uint(p.x[i]) & 0x7FFFFFFFu;
-    largest = size > largest ? size : largest;
+    largest = larger(largest, __float_as_uint(magnitude(p.x[i])));
   }
-  const FixedScale scale = fixed_scale<kWeightFixedBits>(kIntegerValues ? max_of_warp(largest) : 0);
+  const FixedPoint scale =
+      fixed_point<kWeightFixedBits>(kIntegerValues ? largest_of_lanes<32>(largest) : 0);
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
     shared.scores[row][lane + 32 * i] =
@@ -401,7 +375,7 @@ __global__ void __launch_bounds__(kGeneralThreads) attend_general(const AttendPl
   __syncthreads();
   general_softmax<kIntegerKeys, kIntegerValues>(plan, item, shared);
   __syncthreads();
-  int streams = kMaxHeadDim;
+  int streams = kGeneralHeadDimMax;
   for (std::int64_t size = 1; size < plan.arg.values.head_dim; size *= 2) {
     streams /= 2;
   }

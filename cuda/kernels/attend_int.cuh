@@ -23,18 +23,18 @@ __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
                                           IntShared<kHeadDim>& shared) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const PositionRange seen = {shared.begins[row], shared.ends[row]};
-  RowLane p;
+  LaneScores p;
   finish_scores(plan.arg, seen, shared.score_factor[row], shared.dots[row], shared.key_scales, p);
-  const float m = largest_score(p);
+  const float m = max_of_row(p);
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     p.x[i] = contains(seen, lane + 32 * i) ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
   }
   const float l = sum_of_row(p);
   const std::uint32_t largest = scale_weights(plan.arg, seen, shared.value_scales, p);
   const FixedPoint scale = fixed_point<kWeightBits>(largest_of_lanes<32>(largest));
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     const std::int32_t fixed = to_fixed(p.x[i], scale);
     shared.limbs[row][lane + 32 * i] = static_cast<std::uint8_t>(fixed >> 8);
     shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed & 0xFF);

@@ -2,6 +2,7 @@
 // row by a warp. A block is four warps.
 #pragma once
 
+#include "attend_scores.cuh"
 #include "attend_tile.cuh"
 #include "exact_math.cuh"
 #include "platform.cuh"
@@ -75,12 +76,6 @@ __device__ __forceinline__ void describe_rows(const AttendPlan& plan,
   }
 }
 
-/// A lane's positions of one row: lane + 32 i.
-struct RowLane {
-  static constexpr int kPositions = kChunkPositions / 32;
-  float x[kPositions];
-};
-
 /// Dots of a row become logits in powers of two, -infinity where the row does not see.
 template <typename Dot>
 __device__ __forceinline__ void finish_scores(const AttendArg& arg,
@@ -88,53 +83,20 @@ __device__ __forceinline__ void finish_scores(const AttendArg& arg,
                                               float factor,
                                               const Dot* dots,
                                               const float* scales,
-                                              RowLane& scores) {
+                                              LaneScores& scores) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float cap = arg.cap_factor;
   const bool has_scales = arg.keys.scales != nullptr;
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     const int t = lane + 32 * i;
     float s = static_cast<float>(dots[t]);
     if (has_scales) {
       s = __fmul_rn(s, scales[t]);
     }
-    s = __fmul_rn(s, factor);
-    if (cap > 0.0f) {
-      s = __fmul_rn(tanh_spec(s), cap);
-    }
-    s = __fadd_rn(s, 0.0f);
+    s = finish_score(s, factor, cap);
     scores.x[i] = contains(seen, t) ? s : minus_infinity();
   }
-}
-
-/// The largest score of a row, a NaN passed over.
-__device__ __forceinline__ float largest_score(const RowLane& scores) {
-  float m = minus_infinity();
-  OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
-    m = scores.x[i] > m ? scores.x[i] : m;
-  }
-  OCTAVO_UNROLL
-  for (int apart = 1; apart < 32; apart *= 2) {
-    const float other = __shfl_xor_sync(0xFFFFFFFFu, m, apart);
-    m = other > m ? other : m;
-  }
-  return m;
-}
-
-/// A lane's positions in their order, then the pairwise tree over the lanes.
-__device__ __forceinline__ float sum_of_row(const RowLane& p) {
-  float l = 0.0f;
-  OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
-    l = __fadd_rn(l, p.x[i]);
-  }
-  OCTAVO_UNROLL
-  for (int apart = 1; apart < 32; apart *= 2) {
-    l = __fadd_rn(l, __shfl_xor_sync(0xFFFFFFFFu, l, apart));
-  }
-  return l;
 }
 
 /// Weights of a row: p times the scale of the value, +0 where the row does not see. Returns the
@@ -142,12 +104,12 @@ __device__ __forceinline__ float sum_of_row(const RowLane& p) {
 __device__ __forceinline__ std::uint32_t scale_weights(const AttendArg& arg,
                                                        PositionRange seen,
                                                        const float* scales,
-                                                       RowLane& p) {
+                                                       LaneScores& p) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool has_scales = arg.values.scales != nullptr;
   std::uint32_t largest = 0;
   OCTAVO_UNROLL
-  for (int i = 0; i < RowLane::kPositions; ++i) {
+  for (int i = 0; i < kPositionsPerLane; ++i) {
     const int t = lane + 32 * i;
     if (has_scales) {
       p.x[i] = contains(seen, t) ? __fmul_rn(p.x[i], scales[t]) : 0.0f;

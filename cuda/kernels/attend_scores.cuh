@@ -1,4 +1,5 @@
-// The softmax of a chunk (NUMERICS.md, 8.2) for one row by one warp: what the exact kernels share.
+// The softmax of a chunk (NUMERICS.md, 8.2) for one row by one warp: what all attention kernels
+// share.
 #pragma once
 
 #include "attend_tile.cuh"

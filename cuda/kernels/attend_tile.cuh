@@ -8,15 +8,6 @@
 #include "convert.cuh"
 #include "rows.cuh"
 
-// Loops whose index selects a register must disappear; the host compiler knows no such pragma.
-#if defined(__CUDACC__)
-#define OCTAVO_UNROLL _Pragma("unroll")
-#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
-#else
-#define OCTAVO_UNROLL
-#define OCTAVO_NO_UNROLL
-#endif
-
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 

@@ -70,13 +70,13 @@ __device__ __forceinline__ void load_columns(DType dtype,
                                              std::int64_t index,
                                              float (*columns)[kRows]) {
   float linear[kCount][kRows];
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
     load_pack<kRows>(dtype, data, index + i * kRows, linear[i]);
   }
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned row = 0; row < kRows; ++row) {
       const unsigned at = row * kCount + i;
       columns[i][row] = linear[at / kRows][at % kRows];
@@ -90,7 +90,7 @@ __device__ __forceinline__ void load_taps(const ConvUpdateArg& arg,
                                           ConvTaps<kWidth, kPack>& taps) {
   load_columns<kPack, kWidth + 1>(arg.weight.dtype, arg.weight.data, channel * (kWidth + 1),
                                   taps.weight);
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned c = 0; c < kPack; ++c) {
     taps.bias[c] = 0.0f;
   }
@@ -104,10 +104,10 @@ template <unsigned kWidth, unsigned kPack>
 __device__ __forceinline__ void store_window(const ConvUpdateArg& arg,
                                              const ConvPart& part,
                                              const float (*inputs)[kPack]) {
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kWidth; ++i) {
     float linear[kPack];
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned c = 0; c < kPack; ++c) {
       const unsigned at = i * kPack + c;
       linear[c] = inputs[at % kWidth][at / kWidth];
@@ -127,18 +127,18 @@ __device__ __forceinline__ void load_inputs(const ConvUpdateArg& arg,
                                             float (*inputs)[kPack]) {
   RawPack<kPack> raw[kCount];
   const std::int64_t element = (part.begin + token) * arg.x.token_stride + part.channel;
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
     raw[i] = {};
     if (token + i < end) {
       raw[i] = load_raw<kPack>(arg.x.dtype, arg.x.data, element + i * arg.x.token_stride);
     }
   }
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
     decode<kPack>(arg.x.dtype, raw[i], inputs[i]);
     if (arg.x.dtype != arg.state.dtype) {
-OCTAVO_UNROLL
+      OCTAVO_UNROLL
       for (unsigned c = 0; c < kPack; ++c) {
         inputs[i][c] = rounded_to(arg.state.dtype, inputs[i][c]);
       }
@@ -153,10 +153,10 @@ __device__ __forceinline__ void convolve(const ConvUpdateArg& arg,
                                          const float (*inputs)[kPack],
                                          std::int64_t element) {
   float result[kPack];
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned c = 0; c < kPack; ++c) {
     result[c] = taps.bias[c];
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned tap = 0; tap <= kWidth; ++tap) {
       result[c] = __fmaf_rn(taps.weight[tap][c], inputs[tap][c], result[c]);
     }
@@ -174,17 +174,17 @@ __device__ __forceinline__ void pass_on(float* tails,
   const unsigned row = threadIdx.y;
   const unsigned column = threadIdx.x;
   const unsigned before = row == 0 ? kRows - 1 : row - 1;
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kWidth; ++i) {
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned c = 0; c < kPack; ++c) {
       tails[((row * kWidth + i) * kPack + c) * 32 + column] = inputs[kRun + i][c];
     }
   }
   __syncthreads();
-OCTAVO_UNROLL
+  OCTAVO_UNROLL
   for (unsigned i = 0; i < kWidth; ++i) {
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned c = 0; c < kPack; ++c) {
       const float x = tails[((before * kWidth + i) * kPack + c) * 32 + column];
       next[i][c] = x;
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kRows == 1 ? kConvDecodeThreads : 32 * kRows)
     if constexpr (kRows > 1) {
       pass_on<kWidth, kPack, kRun, kRows>(tails, inputs, next);
     }
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned i = 0; i < kRun; ++i) {
       if (part.on && run + i < part.last) {
         convolve(arg, taps, inputs + i,
@@ -241,9 +241,9 @@ OCTAVO_UNROLL
         }
       }
     }
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned i = 0; i < kWidth; ++i) {
-OCTAVO_UNROLL
+      OCTAVO_UNROLL
       for (unsigned c = 0; c < kPack; ++c) {
         inputs[i][c] = kRows > 1 ? next[i][c] : inputs[i + kRun][c];
       }

@@ -33,6 +33,8 @@
 //     mma_s8_s8(c, a, b0, b1), mma_u8_s8     m16n8k32, int32 accumulators: exact
 //     mma_bf16(c, a, b0, b1), mma_f16        m16n8k16, float accumulators: not reproducible
 //     launch(kernel, {grid, block, shared_bytes}, stream, arguments...)
+//     OCTAVO_UNROLL, OCTAVO_NO_UNROLL        in front of a loop: a loop whose index selects a
+//                                            register must disappear (nothing to the host compiler)
 //
 // Everything a kernel file defines lies in the namespace OCTAVO_CUDA_TARGET, which is `gpu` or
 // `emulated`: a program may link both.
@@ -42,8 +44,12 @@
 
 #if defined(__CUDACC__)
 #define OCTAVO_CUDA_TARGET gpu
+#define OCTAVO_UNROLL _Pragma("unroll")
+#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
 #include "cuda_platform.cuh"
 #else
 #define OCTAVO_CUDA_TARGET emulated
+#define OCTAVO_UNROLL
+#define OCTAVO_NO_UNROLL
 #include "emulation/emulation.h"
 #endif

@@ -9,15 +9,6 @@
 #include "octavo/dtype.h"
 #include "platform.cuh"
 
-// Loops whose index selects a register must disappear; the host compiler knows no such pragma.
-#if defined(__CUDACC__)
-#define OCTAVO_UNROLL _Pragma("unroll")
-#define OCTAVO_NO_UNROLL _Pragma("unroll 1")
-#else
-#define OCTAVO_UNROLL
-#define OCTAVO_NO_UNROLL
-#endif
-
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
@@ -69,12 +60,12 @@ __device__ __forceinline__ void decode(DType dtype,
                                        const RawPack<kPack>& raw,
                                        float (&values)[kPack]) {
   if (dtype == DType::F32) {
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned i = 0; i < kPack; ++i) {
       values[i] = __uint_as_float(raw.words[i]);
     }
   } else {
-OCTAVO_UNROLL
+    OCTAVO_UNROLL
     for (unsigned i = 0; i < kPack; ++i) {
       values[i] = half_to_f32(dtype, raw.words[i / 2] >> 16 * (i % 2) & 0xFFFFu);
     }

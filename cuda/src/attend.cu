@@ -2,18 +2,14 @@
 #include <string>
 
 #include "attend_plan.h"
+#include "launch_limits.h"
 #include "octavo/error.h"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 namespace {
 
-constexpr std::int64_t kMaxGridX = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kWorkspaceAlignment = 256;
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t row_bytes(const KVRowsArg& rows) {
   return rows.codec == KVCodec::Int4 ? rows.head_dim / 2
@@ -77,11 +73,11 @@ AttendKernel choose_kernel(const AttendArg& arg, const AttendOptions& options) {
 
 /// No tile of `rows` rows sees more chunks.
 std::int64_t max_chunks_of_tile(const AttendArg& arg, std::int64_t rows, std::int64_t group) {
-  const std::int64_t all = divide_up(arg.step.max_kv_len, kChunkPositions);
+  const std::int64_t all = ceil_div(arg.step.max_kv_len, kChunkPositions);
   if (arg.window <= 0) {
     return all;
   }
-  const std::int64_t tokens = std::min(arg.step.max_query_len, divide_up(rows - 1, group) + 1);
+  const std::int64_t tokens = std::min(arg.step.max_query_len, ceil_div(rows - 1, group) + 1);
   const std::int64_t positions = arg.window + tokens - 1;
   return std::min(all, (positions + kChunkPositions - 2) / kChunkPositions + 1);
 }
@@ -93,7 +89,7 @@ bool is_aligned(const void* data) {
 AttendPlan make_plan(const AttendArg& arg, int rows) {
   const std::int64_t group = arg.q_heads / arg.kv_heads;
   const KVStepArg& step = arg.step;
-  const std::int64_t each = divide_up(step.max_query_len * group, rows);
+  const std::int64_t each = ceil_div(step.max_query_len * group, rows);
   const std::int64_t compact = step.tokens * group / rows + step.batch;
   const bool same = each * step.batch <= compact;
   AttendPlan plan;
@@ -118,7 +114,7 @@ void place_partials(std::int64_t tiles, Workspace& workspace, AttendPlan& plan) 
   }
   const std::int64_t slots = tiles * arg.kv_heads * plan.rows * plan.chunks;
   const std::int64_t max_sum_bytes =
-      divide_up(slots * 8, kWorkspaceAlignment) * kWorkspaceAlignment;
+      ceil_div(slots * 8, kWorkspaceAlignment) * kWorkspaceAlignment;
   void* const memory = workspace.at_least(max_sum_bytes + slots * arg.values.head_dim * 4);
   plan.max_sums = static_cast<float*>(memory);
   plan.outs = plan.max_sums + max_sum_bytes / 4;

@@ -4,10 +4,6 @@ namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 namespace {
 
-bool is_integer(KVCodec codec) {
-  return codec == KVCodec::Int8 || codec == KVCodec::Int4;
-}
-
 template <bool kIntegerKeys, bool kIntegerValues>
 void launch_general(const AttendPlan& plan, Stream stream) {
   const LaunchShape shape{.grid = dim3(static_cast<unsigned>(num_items(plan))),
@@ -18,8 +14,8 @@ void launch_general(const AttendPlan& plan, Stream stream) {
 }  // namespace
 
 AttendKernel find_attend_general(const AttendArg& arg) {
-  const bool integer_values = is_integer(arg.values.codec);
-  if (is_integer(arg.keys.codec)) {
+  const bool integer_values = is_integer(arg.values);
+  if (is_integer(arg.keys)) {
     return {integer_values ? launch_general<true, true> : launch_general<true, false>,
             kGeneralRows};
   }

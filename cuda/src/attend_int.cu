@@ -32,10 +32,6 @@ AttendKernel kernel_of(std::int64_t head_dim) {
   }
 }
 
-bool is_integer(const KVRowsArg& rows) {
-  return rows.codec == KVCodec::Int8 || rows.codec == KVCodec::Int4;
-}
-
 // Whether every row begins at a multiple of what a lane loads: 16 bytes, or 8 where a row is short.
 bool is_aligned(const KVRowsArg& rows) {
   const std::int64_t row_bytes = rows.codec == KVCodec::Int4 ? rows.head_dim / 2 : rows.head_dim;

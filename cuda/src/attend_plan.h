@@ -68,6 +68,11 @@ AttendKernel find_attend_general(const AttendArg& arg);  ///< Takes every call.
 /// Combines the chunks of every row of the slice into arg.out, lse and max_sum.
 void launch_attend_combine(const AttendPlan& plan, Stream stream);
 
+/// Whether rows are attended to by S2.
+inline bool is_integer(const KVRowsArg& rows) {
+  return rows.codec == KVCodec::Int8 || rows.codec == KVCodec::Int4;
+}
+
 /// Whether rows lie as the tuned kernels read them: packed, every row aligned to 16 bytes.
 bool rows_are_packed(const KVRowsArg& rows);
 

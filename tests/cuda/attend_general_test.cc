@@ -81,6 +81,23 @@ TEST(AttendGeneral, EveryHeadDimGivesTheBitsOfTheReference) {
   }
 }
 
+// Below 2^-100 the fixed point of a query stands still; above 2^100 it must not overflow.
+TEST(AttendGeneral, TinyAndHugeQueriesOverIntegerRowsGiveTheBitsOfTheReference) {
+  for (const float magnitude : {0x1p-112f, 0x1p-104f, 0x1p-90f, 0x1p+110f}) {
+    for (const DType dtype : {DType::Int8, DType::Int4}) {
+      Model model{.kv_heads = 1,
+                  .group = 2,
+                  .query_dtype = DType::F32,
+                  .scale = 1.0f / magnitude,
+                  .magnitude = magnitude};
+      store_as(dtype, KVScale::PerTokenHead, model, Part::Key);
+      store_as(dtype, KVScale::PerTokenHead, model, Part::Value);
+      EXPECT_EQ(difference_from_reference(model, {}, {{0, 40}}, {{{0, 1}, {1, 2}}}, kGeneral), "")
+          << to_string(dtype) << " " << magnitude;
+    }
+  }
+}
+
 TEST(AttendGeneral, EveryLayoutGivesTheBitsOfTheReference) {
   for (const std::int64_t group : {1, 8, 11}) {
     for (const std::int64_t window : {0, 29}) {

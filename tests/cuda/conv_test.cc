@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "octavo/ref_cpu/cpu_device.h"
 #include "tests/cuda/device_under_test.h"
 #include "tests/cuda/state_case.h"
 
@@ -93,10 +92,7 @@ struct ConvCase {
 void check(const ConvShape& shape, const ConvDTypes& dtypes, std::uint64_t seed) {
   SCOPED_TRACE("dim " + std::to_string(shape.dim) + " width " + std::to_string(shape.width) +
                " seed " + std::to_string(seed));
-  const ConvCase c(shape, dtypes, Numbers(seed));
-  const StateResults expected = c.run(make_cpu_device(1));
-  expect_same(expected, c.run(device_under_test()));
-  expect_same(expected, c.run(device_under_test(seed + 1)));
+  expect_the_references_bits(ConvCase(shape, dtypes, Numbers(seed)), seed);
 }
 
 ConvDTypes drawn(Numbers& numbers) {
@@ -213,19 +209,7 @@ TEST(CudaConv, APromptInPiecesGivesTheBitsOfTheWholeOne) {
     const ConvShape shape{.dim = 20, .width = width, .lengths = {90}};
     const ConvDTypes dtypes{DType::F32, DType::F32, DType::BF16, DType::F32};
     const ConvCase whole(shape, dtypes, Numbers(700));
-    const StateResults expected = whole.run(device_under_test());
-    ConvCase piece = whole;
-    const Array all = whole.x;
-    Numbers numbers(701);
-    for (std::int64_t begin = 0; begin < 90;) {
-      const std::int64_t end = std::min<std::int64_t>(90, begin + 1 + numbers.below(40));
-      piece.sequences.cu_seqlens = {static_cast<std::int32_t>(begin),
-                                    static_cast<std::int32_t>(end)};
-      piece.sequences.longest = end - begin;
-      piece.initial = piece.run(device_under_test(static_cast<std::uint64_t>(end)));
-      begin = end;
-    }
-    expect_same(expected, piece.initial);
+    expect_the_same_in_pieces(whole, 40, Numbers(701));
   }
 }
 

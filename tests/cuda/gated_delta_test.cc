@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "octavo/ref_cpu/cpu_device.h"
 #include "tests/cuda/device_under_test.h"
 #include "tests/cuda/state_case.h"
 
@@ -126,10 +125,7 @@ struct DeltaCase {
 void check(const DeltaShape& shape, const DeltaDTypes& dtypes, std::uint64_t seed) {
   SCOPED_TRACE("k_dim " + std::to_string(shape.k_dim) + " v_dim " + std::to_string(shape.v_dim) +
                " seed " + std::to_string(seed));
-  const DeltaCase c(shape, dtypes, Numbers(seed));
-  const StateResults expected = c.run(make_cpu_device(1));
-  expect_same(expected, c.run(device_under_test()));
-  expect_same(expected, c.run(device_under_test(seed + 1)));
+  expect_the_references_bits(DeltaCase(shape, dtypes, Numbers(seed)), seed);
 }
 
 DeltaDTypes drawn(Numbers& numbers) {
@@ -245,18 +241,7 @@ TEST(CudaGatedDelta, APromptInPiecesGivesTheBitsOfTheWholeOne) {
   for (const DType state : kDTypes) {
     const DeltaShape shape{.k_dim = 64, .v_dim = 32, .lengths = {50}};
     const DeltaCase whole(shape, {.state = state}, Numbers(600));
-    const StateResults expected = whole.run(device_under_test());
-    DeltaCase piece = whole;
-    Numbers numbers(601);
-    for (std::int64_t begin = 0; begin < 50;) {
-      const std::int64_t end = std::min<std::int64_t>(50, begin + 1 + numbers.below(20));
-      piece.sequences.cu_seqlens = {static_cast<std::int32_t>(begin),
-                                    static_cast<std::int32_t>(end)};
-      piece.sequences.longest = end - begin;
-      piece.initial = piece.run(device_under_test(static_cast<std::uint64_t>(end)));
-      begin = end;
-    }
-    expect_same(expected, piece.initial);
+    expect_the_same_in_pieces(whole, 20, Numbers(601));
   }
 }
 

@@ -15,6 +15,8 @@
 #include "octavo/device.h"
 #include "octavo/device_ops.h"
 #include "octavo/dtype.h"
+#include "octavo/ref_cpu/cpu_device.h"
+#include "tests/cuda/device_under_test.h"
 #include <gtest/gtest.h>
 
 namespace octavo::cuda_test {
@@ -190,6 +192,31 @@ struct StateResults {
 inline void expect_same(const StateResults& expected, const StateResults& got) {
   EXPECT_EQ(difference(expected.out, got.out), "") << "of the results";
   EXPECT_EQ(difference(expected.state, got.state), "") << "of the states";
+}
+
+/// A case leaves on the device under test what it leaves on the reference, in whatever order
+/// threads run.
+template <typename Case>
+void expect_the_references_bits(const Case& state_case, std::uint64_t seed) {
+  const StateResults expected = state_case.run(make_cpu_device(1));
+  expect_same(expected, state_case.run(device_under_test()));
+  expect_same(expected, state_case.run(device_under_test(seed + 1)));
+}
+
+/// A case of one sequence leaves the same when its tokens come in pieces of up to `longest`.
+template <typename Case>
+void expect_the_same_in_pieces(const Case& whole, std::int64_t longest, Numbers numbers) {
+  const StateResults expected = whole.run(device_under_test());
+  Case piece = whole;
+  const std::int64_t tokens = whole.sequences.tokens();
+  for (std::int64_t begin = 0; begin < tokens;) {
+    const std::int64_t end = std::min(tokens, begin + 1 + numbers.below(longest));
+    piece.sequences.cu_seqlens = {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
+    piece.sequences.longest = end - begin;
+    piece.initial = piece.run(device_under_test(static_cast<std::uint64_t>(end)));
+    begin = end;
+  }
+  expect_same(expected, piece.initial);
 }
 
 /// What `call` raises, or that it did not.

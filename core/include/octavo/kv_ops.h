@@ -8,8 +8,8 @@
 // other they are trusted.
 //
 // The arithmetic of every operation is written down in ref_cpu/NUMERICS.md and is the same on
-// every device, to the bit: a result depends on the sequence's own numbers and on nothing else,
-// neither on the batch nor on where the blocks lie.
+// every device, to the bit, unless a device was asked for its fast mode: a result depends on the
+// sequence's own numbers and on nothing else, neither on the batch nor on where the blocks lie.
 //
 // Common errors: InvalidArgument for a wrong dtype, shape or value and for tensors of different
 // devices; FailedPrecondition for a cache tensor without row information and for a row of another
