@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/append.cuh"
+#include "launch_limits.h"
 #include "operations.h"
 #include "row_launch.h"
 
@@ -67,11 +68,11 @@ void store_cross_on(const StoreCrossArg& arg, Stream stream, std::int64_t most_b
 }
 
 void append(const AppendArg& arg, Stream stream) {
-  append_on(arg, stream, kLargestGrid);
+  append_on(arg, stream, kMaxGridX);
 }
 
 void store_cross(const StoreCrossArg& arg, Stream stream) {
-  store_cross_on(arg, stream, kLargestGrid);
+  store_cross_on(arg, stream, kMaxGridX);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/copies.cuh"
+#include "launch_limits.h"
 #include "operations.h"
 #include "row_launch.h"
 
@@ -144,15 +145,15 @@ void zero_slots_on(const ZeroSlotsArg& arg, Stream stream, std::int64_t most_blo
 }
 
 void copy_blocks(const CopyBlocksArg& arg, Stream stream) {
-  copy_blocks_on(arg, stream, kLargestGrid);
+  copy_blocks_on(arg, stream, kMaxGridX);
 }
 
 void gather_block_table(const GatherBlockTableArg& arg, Stream stream) {
-  gather_block_table_on(arg, stream, kLargestGrid);
+  gather_block_table_on(arg, stream, kMaxGridX);
 }
 
 void zero_slots(const ZeroSlotsArg& arg, Stream stream) {
-  zero_slots_on(arg, stream, kLargestGrid);
+  zero_slots_on(arg, stream, kMaxGridX);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -12,7 +12,7 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-constexpr std::int64_t kMaxGridX = 2147483647;
+constexpr std::int64_t kMaxGridX = 2147483647;  ///< Thread blocks.
 constexpr std::int64_t kMaxGridY = 65535;
 
 constexpr std::int64_t ceil_div(std::int64_t n, std::int64_t d) {

@@ -12,8 +12,6 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-constexpr std::int64_t kLargestGrid = 0x7FFFFFFF;  ///< Thread blocks in x.
-
 void append_on(const AppendArg& arg, Stream stream, std::int64_t most_blocks);
 void store_cross_on(const StoreCrossArg& arg, Stream stream, std::int64_t most_blocks);
 void copy_blocks_on(const CopyBlocksArg& arg, Stream stream, std::int64_t most_blocks);
