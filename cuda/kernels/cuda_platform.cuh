@@ -100,8 +100,8 @@ __device__ __forceinline__ void mma_f16(float (&c)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Raises DeviceError when the launch is refused. More than 48 KiB of dynamic shared memory must
-/// have been allowed for the kernel before (allow_shared_memory), which no captured step can do.
+/// Raises DeviceError when the launch is refused. Dynamic shared memory is at most 48 KiB: a kernel
+/// that wants more must ask for it before, which no captured step can do.
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...),
             const LaunchShape& shape,
