@@ -18,8 +18,13 @@ class HostWorkspace final : public Workspace {
       memory_.reset();
       size_bytes_ = 0;
       // Of the exact size: a sanitizer then sees every access beyond what was asked for.
-      memory_.reset(static_cast<unsigned char*>(
-          ::operator new (static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment})));
+      memory_.reset(static_cast<unsigned char*>(::operator new (
+          static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment}, std::nothrow)));
+      if (memory_ == nullptr) {
+        throw Error(ErrorCode::ResourceExhausted,
+                    "emulated: no memory for " + std::to_string(size_bytes) +
+                        " bytes of partial results of attention");
+      }
       size_bytes_ = size_bytes;
     }
     return memory_.get();
