@@ -46,8 +46,8 @@ __device__ __forceinline__ void float_setup(const AttendPlan& plan,
   }
 }
 
-/// Queries as numbers, [rows][head_dim], where the scores will lie; 0 beyond the tile's rows. A warp
-/// a row: whose query it is takes a division to find.
+/// Queries as numbers, [rows][head_dim], where the scores will lie; 0 beyond the tile's rows. A
+/// warp a row: whose query it is takes a division to find.
 template <typename Shape>
 __device__ __forceinline__ void stage_queries(const AttendPlan& plan,
                                               const AttendItem& item,
@@ -99,8 +99,7 @@ __device__ __forceinline__ void cap_scores(const AttendArg& arg,
   OCTAVO_NO_UNROLL
   for (int t = shared.begin[row] + static_cast<int>(threadIdx.x) % 32; t < shared.end[row];
        t += 32) {
-    float& score =
-        shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)];
+    float& score = shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)];
     float s = score;
     if constexpr (Shape::kScaled) {
       s = __fmul_rn(s, shared.key_scales[t]);
@@ -199,8 +198,7 @@ __global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kRows))
   const FloatThread at = float_thread<Shape>(hull);
   __syncthreads();
   // Both ends grow with the row, so the first and the last tell of all.
-  const bool full =
-      shared.end[0] == kChunkPositions && shared.begin[item.tile.num_rows - 1] == 0;
+  const bool full = shared.end[0] == kChunkPositions && shared.begin[item.tile.num_rows - 1] == 0;
   if (full) {
     multiply_keys<Shape, true>(at, shared);
   } else {

@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include "kernels/attend_float.cuh"
 #include "attend_table.h"
+#include "kernels/attend_float.cuh"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
