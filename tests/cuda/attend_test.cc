@@ -103,6 +103,24 @@ TEST(Attend, WhatARowDoesNotSeeDoesNotReachIt) {
   }
 }
 
+// Scores so small that they are zeros of either sign: m is +0 all the same.
+TEST(Attend, AMaximumOfZerosIsPositive) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    const Model model{.kv_heads = 2, .group = 3, .scale = 0x1p-149f, .magnitude = 0.1f};
+    const std::vector<Step> steps = {{{0, 6}, {1, 5}}};
+    EXPECT_EQ(difference_from_reference(model, {.partials = true}, {}, steps, options), "");
+    const Results results = run_after(model, on_device({}, options), {}, steps);
+    int zeros = 0;
+    for (const auto& [token, result] : results) {
+      for (std::size_t head = 0; head < result.lse.size(); ++head) {
+        const float m = result.max_sum[2 * head];
+        zeros += m == 0.0f && !std::signbit(m) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(zeros, 10);
+  }
+}
+
 // Queries that see all of [0, length), as those over an encoder's output do.
 TEST(Attend, WithoutCausalityEveryRowSeesEverything) {
   const auto not_causal = [](std::shared_ptr<Device> device) {

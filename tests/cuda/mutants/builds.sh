@@ -20,15 +20,15 @@ compile() {
   if [[ $2 == cuda/* ]]; then
     from=$4
   fi
-  nice "${CXX:-g++}" -std=c++20 -O1 -g1 -DNDEBUG -D_GLIBCXX_ASSERTIONS -ffp-contract=off \
+  "${CXX:-g++}" -std=c++20 -O1 -g1 -DNDEBUG -D_GLIBCXX_ASSERTIONS -ffp-contract=off \
     -fno-omit-frame-pointer -Wno-unknown-pragmas "${sanitizer[@]}" \
     -I"$4" -I"$4/cuda" -I"$4/cuda/src" -I"$4/cuda/include" -I"$root" -I"$root/core/include" \
     -I"$root/ref_cpu/include" -I"$root/ref_cpu/src" -I"$root/tests/ref_cpu/ops" \
     -x c++ -c "$from/$2" -o "$3.part" && mv -- "$3.part" "$3"
 }
 
-# link BUILD PROGRAM OBJECT...: OBJECTs, the emulation, and what no sanitizer needs to see: the other
-# kernels and the tests. Of an inline function that several of them define the first is taken.
+# link BUILD PROGRAM OBJECT...: OBJECTs, the emulation, and what no sanitizer needs to see: the
+# other kernels and the tests. Of an inline function that several of them define the first is taken.
 link() {
   local build=$1 program=$2 object sanitizer others=()
   shift 2

@@ -1,7 +1,7 @@
 # Running the tests of a family in several ways, and what each way noticed. Sourced, never run.
 # shellcheck shell=bash disable=SC2154,SC2034
 
-readonly kTimeout=300
+readonly kTimeout=600
 
 first_match() { grep -m 1 -oE -- "$1" "$log"; }
 
@@ -16,13 +16,14 @@ verdict() {
   elif what=$(first_match '[^ /]+:[0-9]+:[0-9]+: runtime error: .*'); then
     sed -E 's|:[0-9]+: runtime error||; s|.*|**&**|' <<<"$what"
   elif what=$(first_match 'C\+\+ exception with description ".*'); then
-    sed -E 's|C.. exception with description "||; s|"? thrown in.*||; s|.*|**error: &**|' <<<"$what"
+    sed -E 's|C.. exception with description "||; s|"? thrown in.*||; s|/[^ ]*/||g; s|.*|**&**|' \
+      <<<"$what"
   elif (($1 == 124)); then
     printf '**no end within %s s**' "$kTimeout"
   elif (($1 > 128)); then
     printf '**%s**' "SIG$(kill -l "$(($1 - 128))")"
-  elif what=$(grep -cE '^\[  FAILED  \] [^ ]+ \(' "$log"); then
-    printf '**%s of %s tests**' "$what" "$(grep -cE '^\[ RUN ' "$log")"
+  elif what=$(first_match '^\[  FAILED  \] [^ ,]+'); then
+    printf '**%s**' "${what##* }"
   else
     printf '**status %s**' "$1"
   fi
@@ -31,8 +32,8 @@ verdict() {
 # run_tests PROGRAM FILTER ORDER LOG: prints the verdict.
 run_tests() {
   local log=$4 status=0
-  MUTANTS_ORDER=$3 ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 \
-    timeout "$kTimeout" nice "$1" "--gtest_filter=$2" >"$log" 2>&1 </dev/null || status=$?
+  MUTANTS_ORDER=$3 ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 timeout "$kTimeout" \
+    "$1" "--gtest_filter=$2" --gtest_fail_fast >"$log" 2>&1 </dev/null || status=$?
   grep -q '^\[==========\] Running [1-9]' "$log" || die "no tests ran; see $log"
   verdict "$status"
 }

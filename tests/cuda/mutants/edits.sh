@@ -53,6 +53,8 @@ plant_bug() {
 # apply_all FOLDER: plants each bug in a copy that has no other. FOLDER is made anew.
 apply_all() {
   local tree=$1 name bugs=0
+  name=$(all_bugs | cut -f1 | sort | uniq -d)
+  [[ -z $name ]] || die "two bugs are named ${name//$'\n'/ }"
   rm -rf -- "$tree"
   mkdir -p -- "$tree"
   cp -r -- "$root/cuda" "$tree/cuda" || die "cannot copy the kernels to $tree"

@@ -10,7 +10,8 @@ family() {
     float)
       sources=(attend_float_bf16_64.cu)
       few="$one:AttendFloat.EveryLength*"
-      tests="$few:AttendFloat.EveryWindow*:Attend.SequencesOf*:Attend.WhatARow*:Attend.Without*"
+      tests="$few:AttendFloat.EveryWindow*"
+      tests+=":Attend.SequencesOf*:Attend.WhatARow*:Attend.AMaximum*:Attend.OffsetsOf*"
       ;;
     float_scales)
       sources=(attend_float_e4m3_64.cu)
@@ -19,8 +20,8 @@ family() {
       ;;
     combine)
       sources=(attend_combine.cu)
-      few="$one:Attend.SlicesOf*"
-      tests="$few:Attend.ARowThat*:Attend.PartialResults*:Attend.ALong*:AttendFloat.EveryWindow*"
+      few=$one
+      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*:Attend.ALong*"
       ;;
     int)
       sources=(attend_int.cu)
@@ -35,26 +36,28 @@ family() {
     general)
       sources=(attend_general.cu)
       few="AttendGeneral/EveryPair.*/bf16_bf16:AttendGeneral/EveryPair.*/int8_e4m3"
-      tests="$few:AttendGeneral/EveryPair.*:AttendGeneral.EveryHeadDim*:AttendGeneral.EveryLayout*"
+      few+=":AttendGeneral.EveryLength*"
+      tests="$few:AttendGeneral/EveryPair.*/f32_f32:AttendGeneral.EveryHeadDim*"
+      tests+=":AttendGeneral.EveryLayout*:AttendGeneral.TinyAndHuge*"
       ;;
     append)
       sources=(append.cu)
-      few="CudaAppend.EveryStep*:CudaStoreCross.*"
+      few="CudaAppend.PositionsUpTo*:CudaAppend.MoreRows*"
       tests="CudaAppend.*:CudaStoreCross.*"
       ;;
     copies)
       sources=(copies.cu)
-      few="CudaCopyBlocks.*:CudaGatherBlockTable.*:CudaZeroSlots.*"
-      tests=$few
+      few="CudaCopyBlocks.Chains*:CudaCopyBlocks.LongRuns*:CudaGatherBlockTable.*"
+      tests="CudaCopyBlocks.*:CudaGatherBlockTable.*:CudaZeroSlots.*"
       ;;
     conv)
       sources=(conv.cu)
-      few="CudaConv.Prompts*:CudaConv.ResultsMay*:CudaConv.DecodeSteps*"
+      few="CudaConv.ResultsMay*:CudaConv.Strides*"
       tests="CudaConv.*"
       ;;
     recurrent)
       sources=(recurrent.cu)
-      few="CudaGatedDelta.Prompts*:CudaSelectiveState.Prompts*"
+      few="CudaGatedDelta.AllOptions*:CudaSelectiveState.AllOptions*"
       tests="CudaGatedDelta.*:CudaSelectiveState.*"
       ;;
     *) die "no family of kernels is named $1" ;;
