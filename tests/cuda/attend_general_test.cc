@@ -81,6 +81,17 @@ TEST(AttendGeneral, EveryHeadDimGivesTheBitsOfTheReference) {
   }
 }
 
+// Lengths that fill their last block: behind it the table has no cell.
+TEST(AttendGeneral, EveryLengthAroundBlocksAndChunksGivesTheBitsOfTheReference) {
+  for (const int length : {1, 16, 17, 32, 128, 255, 256, 257, 272}) {
+    const Model model{.kv_heads = 1, .group = 2, .head_dim = 40, .v_head_dim = 24};
+    EXPECT_EQ(difference_from_reference(model, {}, length > 1 ? Step{{0, length - 1}} : Step{},
+                                        {{{0, 1}}}, kGeneral),
+              "")
+        << length;
+  }
+}
+
 // Below 2^-100 the fixed point of a query stands still; above 2^100 it must not overflow.
 TEST(AttendGeneral, TinyAndHugeQueriesOverIntegerRowsGiveTheBitsOfTheReference) {
   for (const float magnitude : {0x1p-112f, 0x1p-104f, 0x1p-90f, 0x1p+110f}) {

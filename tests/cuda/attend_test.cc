@@ -76,25 +76,48 @@ TEST(Attend, NoOrderOfThreadsShows) {
   }
 }
 
-// A NaN at a position that some rows of a tile see and others do not.
+// A NaN at a position that some rows of a tile see and others do not: because it comes later, or,
+// the last one of a chunk, because their windows begin behind it.
 TEST(Attend, WhatARowDoesNotSeeDoesNotReachIt) {
   for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
     for (const Part part : {Part::Key, Part::Value}) {
       for (const std::int64_t window : {0, 3}) {
-        const Model model{.kv_heads = 1,
-                          .group = 2,
-                          .window = window,
-                          .nan_position = 262,
-                          .nan_part = static_cast<int>(part)};
-        const Placement placement{.partials = true};
-        const std::vector<Step> steps = {{{0, 12}}};
-        EXPECT_EQ(difference_from_reference(model, placement, {{0, 257}}, steps, options), "");
-        const Results results = run_after(model, on_device(placement, options), {{0, 257}}, steps);
-        EXPECT_FALSE(std::isnan(results.at({0, 261}).out[0]));
-        EXPECT_TRUE(std::isnan(results.at({0, 262}).out[0]));
-        EXPECT_EQ(std::isnan(results.at({0, 265}).out[0]), window == 0);
+        for (const std::int64_t nan : {255, 262}) {
+          const Model model{.kv_heads = 1,
+                            .group = 2,
+                            .window = window,
+                            .nan_position = nan,
+                            .nan_part = static_cast<int>(part)};
+          const Placement placement{.partials = true};
+          const std::vector<Step> steps = {{{0, 12}}};
+          EXPECT_EQ(difference_from_reference(model, placement, {{0, 257}}, steps, options), "");
+          const Results results =
+              run_after(model, on_device(placement, options), {{0, 257}}, steps);
+          for (std::int64_t row = 257; row < 257 + 12; ++row) {
+            const bool seen = nan <= row && (window == 0 || nan > row - window);
+            EXPECT_EQ(std::isnan(results.at({0, row}).out[0]), seen) << nan << " from " << row;
+          }
+        }
       }
     }
+  }
+}
+
+// Scores so small that they are zeros of either sign: m is +0 all the same.
+TEST(Attend, AMaximumOfZerosIsPositive) {
+  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+    const Model model{.kv_heads = 2, .group = 3, .scale = 0x1p-149f, .magnitude = 0.1f};
+    const std::vector<Step> steps = {{{0, 6}, {1, 5}}};
+    EXPECT_EQ(difference_from_reference(model, {.partials = true}, {}, steps, options), "");
+    const Results results = run_after(model, on_device({}, options), {}, steps);
+    int zeros = 0;
+    for (const auto& [token, result] : results) {
+      for (std::size_t head = 0; head < result.lse.size(); ++head) {
+        const float m = result.max_sum[2 * head];
+        zeros += m == 0.0f && !std::signbit(m) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(zeros, 10);
   }
 }
 

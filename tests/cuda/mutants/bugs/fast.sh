@@ -1,0 +1,51 @@
+# Attention on float tensor cores.
+# shellcheck shell=bash
+bug 1 'no barrier between scores and softmax'
+edit kernels/attend_fast.cuh <<'EDIT'
+  async_copy_wait<0>();
+  __syncthreads();
+====
+  async_copy_wait<0>();
+EDIT
+bug 2 'no barrier between softmax and weighted sum'
+edit kernels/attend_fast.cuh <<'EDIT'
+    weigh_row_fast<FastFormat<kDType>::kHalf>(plan, row, shared);
+  }
+  __syncthreads();
+====
+    weigh_row_fast<FastFormat<kDType>::kHalf>(plan, row, shared);
+  }
+EDIT
+bug 3 'no barrier before the sums of the next slice'
+edit kernels/attend_fast_values.cuh <<'EDIT'
+    store_slice<kHeadDim>(plan, num_rows, slice, shared);
+    __syncthreads();
+====
+    store_slice<kHeadDim>(plan, num_rows, slice, shared);
+EDIT
+bug 5 'does not wait for the scales'
+edit kernels/attend_fast.cuh <<'EDIT'
+  async_copy_wait<0>();
+====
+  async_copy_wait<1>();
+EDIT
+bug 11 'a value that no row sees is read'
+edit kernels/attend_fast_values.cuh <<'EDIT'
+      const bool on = contains(seen, t) && element < kHeadDim;
+====
+      const bool on = (contains(seen, t) || (t > 0 && contains(seen, t - 1))) && element < kHeadDim;
+EDIT
+bug 17 'weights of F16 products are not scaled up' values
+edit kernels/attend_fast.cuh <<'EDIT'
+    scale = fixed_point<kHalfBits>(largest_of_lanes<32>(largest));
+====
+    scale = {1.0f, 1.0f};
+EDIT
+bug 18 'the last product of a key is left out' values
+edit kernels/attend_fast_keys.cuh <<'EDIT'
+      for (int j = 0; j < Shape::kProducts; ++j) {
+        multiply_add<
+====
+      for (int j = 0; j < Shape::kProducts - (p + 1 == Shape::kPieces ? 1 : 0); ++j) {
+        multiply_add<
+EDIT
