@@ -21,7 +21,7 @@ family() {
     combine)
       sources=(attend_combine.cu)
       few="$one:Attend.ALong*"
-      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*"
+      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*:AttendInt.TheLargest*"
       ;;
     int)
       sources=(attend_int.cu)
