@@ -46,33 +46,67 @@ __device__ __forceinline__ void float_setup(const AttendPlan& plan,
   }
 }
 
-/// The thread's unit of every row's query; 0 beyond the tile's rows.
+/// Queries as numbers, [rows][head_dim], where the scores will lie; 0 beyond the tile's rows. A
+/// warp a row: whose query it is takes a division to find.
 template <typename Shape>
-__device__ __forceinline__ void load_queries(const AttendPlan& plan,
-                                             const AttendItem& item,
-                                             const FloatThread& at,
-                                             float (&q)[Shape::kRows][8]) {
+__device__ __forceinline__ void stage_queries(const AttendPlan& plan,
+                                              const AttendItem& item,
+                                              FloatShared<Shape>& shared) {
   const StepOperandArg& query = plan.arg.query;
-  const std::int64_t bytes = query.dtype == DType::F32 ? 4 : 2;
-  const auto all = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(query.data)) |
-                   query.token_stride * bytes | query.head_stride * bytes;
-  const bool aligned = all % 16 == 0;
-  const RowFormat format = query.dtype == DType::F32   ? RowFormat::F32
-                           : query.dtype == DType::F16 ? RowFormat::F16
-                                                       : RowFormat::BF16;
-  OCTAVO_UNROLL
-  for (int row = 0; row < Shape::kRows; ++row) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  OCTAVO_NO_UNROLL
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < Shape::kRows; row += kFloatWarps) {
+    const bool exists = row < item.tile.num_rows;
+    const std::int64_t from =
+        exists ? token_of(plan, item.tile, row) * query.token_stride +
+                     head_of(plan, item.tile, item.kv_head, row) * query.head_stride
+               : 0;
     OCTAVO_UNROLL
-    for (int e = 0; e < 8; ++e) {
-      q[row][e] = 0.0f;
-    }
-    if (row < item.tile.num_rows && at.active) {
-      const std::int64_t from = token_of(plan, item.tile, row) * query.token_stride +
-                                head_of(plan, item.tile, item.kv_head, row) * query.head_stride;
-      const auto* const data = static_cast<const std::uint8_t*>(query.data) + from * bytes;
-      decode(format, load_elements<8>(format, data, 8 * at.unit, aligned), q[row]);
+    for (int d = lane; d < Shape::kHeadDim; d += 32) {
+      shared.scores[row * Shape::kHeadDim + d] =
+          exists ? load_element(query.dtype, query.data, from + d) : 0.0f;
     }
   }
+}
+
+/// The thread's unit of every row's query.
+template <typename Shape>
+__device__ __forceinline__ void read_queries(const FloatThread& at,
+                                             const FloatShared<Shape>& shared,
+                                             float (&q)[Shape::kRows][8]) {
+  const int unit = at.active ? at.unit : 0;
+  OCTAVO_UNROLL
+  for (int row = 0; row < Shape::kRows; ++row) {
+    const float* const from = shared.scores + row * Shape::kHeadDim + 8 * unit;
+    OCTAVO_UNROLL
+    for (int e = 0; e < 8; e += 4) {
+      const float4 x = *reinterpret_cast<const float4*>(from + e);
+      q[row][e] = x.x;
+      q[row][e + 1] = x.y;
+      q[row][e + 2] = x.z;
+      q[row][e + 3] = x.w;
+    }
+  }
+}
+
+/// Dots of the row become capped scores where they lie. Apart from the softmax and in a loop of its
+/// own because it is rare and long: a tanh for each position of a lane would be a quarter of the
+/// kernel's code.
+template <typename Shape>
+__device__ __forceinline__ void cap_scores(const AttendArg& arg,
+                                           int row,
+                                           FloatShared<Shape>& shared) {
+  OCTAVO_NO_UNROLL
+  for (int t = shared.begin[row] + static_cast<int>(threadIdx.x) % 32; t < shared.end[row];
+       t += 32) {
+    float& score = shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)];
+    float s = score;
+    if constexpr (Shape::kScaled) {
+      s = __fmul_rn(s, shared.key_scales[t]);
+    }
+    score = finish_score(s, arg.score_factor, arg.cap_factor);
+  }
+  __syncwarp();
 }
 
 /// One warp a row: dots become weights, (m, l) goes out.
@@ -86,6 +120,10 @@ __device__ __forceinline__ void float_softmax(const AttendPlan& plan,
   if (begin >= end) {
     return;
   }
+  const bool capped = plan.arg.cap_factor > 0.0f;
+  if (capped) {
+    cap_scores(plan.arg, row, shared);
+  }
   LaneScores p;
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
@@ -94,9 +132,9 @@ __device__ __forceinline__ void float_softmax(const AttendPlan& plan,
     if (t >= begin && t < end) {
       float s = shared.scores[score_at<Shape>(row, t % Shape::kStreams, t / Shape::kStreams)];
       if constexpr (Shape::kScaled) {
-        s = __fmul_rn(s, shared.key_scales[t]);
+        s = capped ? s : __fmul_rn(s, shared.key_scales[t]);
       }
-      p.x[i] = finish_score(s, plan.arg.score_factor, plan.arg.cap_factor);
+      p.x[i] = capped ? s : finish_score(s, plan.arg.score_factor, 0.0f);
     }
   }
   const float m = max_of_row(p);
@@ -129,30 +167,16 @@ __device__ __forceinline__ void mark_seen(FloatShared<Shape>& shared) {
   }
 }
 
-/// The item from dots to outs; kFull: every row of the tile sees the whole chunk.
+/// Queries and keys become dots; the first values are on their way then. kFull: every row of the
+/// tile sees the whole chunk.
 template <typename Shape, bool kFull>
-__device__ __forceinline__ void attend_float_item(const AttendPlan& plan,
-                                                  const AttendItem& item,
-                                                  const FloatThread& at,
-                                                  FloatShared<Shape>& shared) {
-  {
-    fetch_first<Shape, kFull>(shared.key_rows, at, shared);
-    float q[Shape::kRows][8];
-    load_queries<Shape>(plan, item, at, q);
-    float_dots<Shape, kFull>(at, q, shared);
-  }
+__device__ __forceinline__ void multiply_keys(const FloatThread& at, FloatShared<Shape>& shared) {
+  fetch_first<Shape, kFull>(shared.key_rows, at, shared);
+  float q[Shape::kRows][8];
+  read_queries(at, shared, q);
+  __syncthreads();  // Dots go where the queries are.
+  float_dots<Shape, kFull>(at, q, shared);
   fetch_first<Shape, kFull>(shared.value_rows, at, shared);
-  if constexpr (!kFull) {
-    mark_seen(shared);
-  }
-  __syncthreads();
-  for (int row = static_cast<int>(threadIdx.x) / 32; row < item.tile.num_rows; row += kFloatWarps) {
-    float_softmax<Shape>(plan, row, shared);
-  }
-  __syncthreads();
-  float o[Shape::kRows * 8];
-  weigh_values<Shape, kFull>(at, o, shared);
-  float_outs<Shape>(plan, item, at, o, shared);
 }
 
 /// Blocks of a multiprocessor: what the registers of the sums leave room for.
@@ -170,14 +194,29 @@ __global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kRows))
   }
   const PositionRange hull = seen_by_tile(plan, item);
   float_setup(plan, item, hull, shared);
+  stage_queries(plan, item, shared);
   const FloatThread at = float_thread<Shape>(hull);
   __syncthreads();
   // Both ends grow with the row, so the first and the last tell of all.
-  if (shared.end[0] == kChunkPositions && shared.begin[item.tile.num_rows - 1] == 0) {
-    attend_float_item<Shape, true>(plan, item, at, shared);
+  const bool full = shared.end[0] == kChunkPositions && shared.begin[item.tile.num_rows - 1] == 0;
+  if (full) {
+    multiply_keys<Shape, true>(at, shared);
   } else {
-    attend_float_item<Shape, false>(plan, item, at, shared);
+    multiply_keys<Shape, false>(at, shared);
+    mark_seen(shared);
   }
+  __syncthreads();
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < item.tile.num_rows; row += kFloatWarps) {
+    float_softmax(plan, row, shared);
+  }
+  __syncthreads();
+  float o[Shape::kRows * 8];
+  if (full) {
+    weigh_values<Shape, true>(at, o, shared);
+  } else {
+    weigh_values<Shape, false>(at, o, shared);
+  }
+  float_outs<Shape>(plan, item, at, o, shared);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

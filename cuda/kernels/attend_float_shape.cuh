@@ -44,6 +44,7 @@ struct FloatShape {
   /// Steps after which both slots and reductions are where they began.
   static constexpr int kRoundSteps = kStages > kScoreTokens ? kStages : kScoreTokens;
   static_assert(kRows <= kScores && kScores <= kLanes && kSteps % kRoundSteps == 0);
+  static_assert(kRowStride >= kHeadDim);  // Queries fit where the scores will lie.
 };
 
 template <typename Shape>
@@ -60,7 +61,7 @@ struct FloatShared {
     FloatSlots<Shape> slots;  ///< Until the last value is read; a thread's own.
     alignas(16) float streams[kFloatWarps][Shape::kOutRows][Shape::kHeadDim];  ///< Then.
   };
-  /// Dots of the row's position score_at(t), then weights.
+  /// Queries, [rows][head_dim]; then dots, scores and weights of the row's position score_at(t).
   alignas(16) float scores[Shape::kRows * Shape::kRowStride];
   const std::uint8_t* key_rows[kChunkPositions];
   const std::uint8_t* value_rows[kChunkPositions];

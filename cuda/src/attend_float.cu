@@ -8,10 +8,8 @@ inline namespace OCTAVO_CUDA_TARGET {
 namespace {
 
 constexpr auto kTable = std::to_array<std::span<const FloatKernel> (*)()>(
-    {float_kernels_f32_64, float_kernels_f32_96, float_kernels_f32_192, float_kernels_f16_64,
-     float_kernels_f16_96, float_kernels_f16_192, float_kernels_bf16_64, float_kernels_bf16_96,
-     float_kernels_bf16_192, float_kernels_e4m3_64, float_kernels_e4m3_96, float_kernels_e4m3_192,
-     float_kernels_e5m2_64, float_kernels_e5m2_96, float_kernels_e5m2_192});
+    {float_kernels_f32, float_kernels_f16, float_kernels_bf16, float_kernels_e4m3,
+     float_kernels_e5m2});
 
 }  // namespace
 

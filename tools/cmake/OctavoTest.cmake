@@ -23,6 +23,8 @@ function(octavo_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/support/..."
   target_link_libraries(${name} PRIVATE ${arg_LIBS} octavo_dev GTest::gtest_main rapidcheck
     rapidcheck_gtest)
+  target_precompile_headers(${name} REUSE_FROM octavo_test_headers)
+  target_compile_options(${name} PRIVATE ${OCTAVO_TEST_OPTIONS})
   # NO_PRETTY_VALUES: gtest prints parameters of own types as bytes, addresses among them, and they
   # would end up in the names.
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES

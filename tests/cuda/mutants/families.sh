@@ -8,13 +8,13 @@ family() {
   local one='AttendFloat/EveryKernel.GivesTheBitsOfTheReference/bf16_64'
   case $1 in
     float)
-      sources=(attend_float_bf16_64.cu)
+      sources=(attend_float_bf16.cu)
       few="$one:AttendFloat.EveryLength*"
       tests="$few:AttendFloat.EveryWindow*"
       tests+=":Attend.SequencesOf*:Attend.WhatARow*:Attend.AMaximum*:Attend.OffsetsOf*"
       ;;
     float_scales)
-      sources=(attend_float_e4m3_64.cu)
+      sources=(attend_float_e4m3.cu)
       few=${one/bf16/e4m3}
       tests="$few:AttendFloat.EveryGroup*"
       ;;

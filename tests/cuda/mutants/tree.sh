@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 
 kKernels=(append.cu attend.cu attend_combine.cu attend_fast.cu attend_float.cu
-  attend_float_bf16_64.cu attend_float_e4m3_64.cu attend_general.cu attend_int.cu conv.cu copies.cu
+  attend_float_bf16.cu attend_float_e4m3.cu attend_general.cu attend_int.cu conv.cu copies.cu
   kernel_device.cu recurrent.cu)
 kEmulation=(async_copy.cc async_copy_queue.cc barrier.cc block.cc context.cc emulated_device.cc
   fiber.cc launch.cc matrix_product.cc messages.cc shared_memory.cc shared_variables.cc
@@ -41,8 +41,9 @@ EDIT
 
 # trim_tables FOLDER: kernels that no test here asks for only take time.
 trim_tables() {
-  sed -E -i 's/float_kernels_((f32|f16|e5m2)[_0-9]*|[a-z0-9]+_(96|192)),? ?//g' "$1/attend_float.cu"
-  sed -E -i '/kOtherHeadDim>\(dtype, to\);/d; /kHeadDim, [14], launch/d' "$1/attend_float_kernels.h"
+  sed -E -i 's/float_kernels_(f32|f16|e5m2),? ?//g' "$1/attend_float.cu"
+  sed -E -i '/kFormat, (80|96|128|192|256)>\(dtype, to\);/d; /kHeadDim, [14], launch/d' \
+    "$1/attend_float_kernels.h"
   sed -E -i '/^    case (80|96|192|256):/,+1d' "$1"/attend_{int,fast}.cu
   sed -E -i '/^    case DType::(F16|E5M2):/,+1d' "$1/attend_fast.cu"
 }

@@ -3,8 +3,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-std::span<const FloatKernel> float_kernels_f32_96() {
-  static constexpr auto kKernels = make_float_kernels<RowFormat::F32, 96, 128>(DType::F32);
+std::span<const FloatKernel> float_kernels_e5m2() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::E5M2>(DType::E5M2);
   return kKernels;
 }
 

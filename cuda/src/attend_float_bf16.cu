@@ -3,8 +3,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-std::span<const FloatKernel> float_kernels_bf16_64() {
-  static constexpr auto kKernels = make_float_kernels<RowFormat::BF16, 64, 80>(DType::BF16);
+std::span<const FloatKernel> float_kernels_bf16() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::BF16>(DType::BF16);
   return kKernels;
 }
 

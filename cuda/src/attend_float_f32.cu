@@ -3,8 +3,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-std::span<const FloatKernel> float_kernels_bf16_192() {
-  static constexpr auto kKernels = make_float_kernels<RowFormat::BF16, 192, 256>(DType::BF16);
+std::span<const FloatKernel> float_kernels_f32() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::F32>(DType::F32);
   return kKernels;
 }
 

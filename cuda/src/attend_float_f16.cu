@@ -3,8 +3,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-std::span<const FloatKernel> float_kernels_f32_64() {
-  static constexpr auto kKernels = make_float_kernels<RowFormat::F32, 64, 80>(DType::F32);
+std::span<const FloatKernel> float_kernels_f16() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::F16>(DType::F16);
   return kKernels;
 }
 

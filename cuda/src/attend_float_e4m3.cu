@@ -3,8 +3,8 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-std::span<const FloatKernel> float_kernels_e5m2_192() {
-  static constexpr auto kKernels = make_float_kernels<RowFormat::E5M2, 192, 256>(DType::E5M2);
+std::span<const FloatKernel> float_kernels_e4m3() {
+  static constexpr auto kKernels = make_float_kernels<RowFormat::E4M3>(DType::E4M3);
   return kKernels;
 }
 
