@@ -133,6 +133,21 @@ TEST(AttendInt, AnyOrderOfThreads) {
   }
 }
 
+// More chunks than the combination takes at a time, and the largest scores behind those.
+TEST(AttendInt, TheLargestScoreMayLieInTheLastOfManyChunks) {
+  constexpr std::int32_t kFew = 128 * 256;
+  AttendCase attend_case = case_of(kInt8Rows, kInt8Rows, 64);
+  attend_case.kv_heads = 1;
+  attend_case.lengths = {kFew + 20};
+  attend_case.sinks = true;
+  attend_case.edit = [&](const AttendCase& self, CaseData& data) {
+    for (std::int64_t p = kFew; p < self.lengths[0]; ++p) {
+      data.scales[0][static_cast<std::size_t>(self.place(data, 0, p, 0))] *= 16.0f;
+    }
+  };
+  expect_same(attend_case, "many chunks");
+}
+
 // The largest sums there are: equal weights, all codes and queries at their largest. The int4 code
 // -8, which is never written, is the largest of its kind.
 TEST(AttendInt, LargestSumsDoNotOverflow) {

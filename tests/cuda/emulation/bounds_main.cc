@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "octavo/device.h"
 #include "octavo/error.h"
 
 #include "cuda/kernels/platform.cuh"
@@ -83,6 +84,11 @@ int run(std::string_view memory, int index) {
     launch(touch_dynamic, shape, {}, index);
   } else if (memory == "global") {
     launch(touch_global, shape, {}, bytes.get(), index);
+  } else if (memory == "device") {
+    HostDevice device;  // What the emulated device's memory is.
+    void* const data = device.allocate(kBytes);
+    launch(touch_global, shape, {}, static_cast<unsigned char*>(data), index);
+    device.deallocate(data, kBytes);
   } else if (memory == "copy") {
     launch(copy_from_global, shape, {}, bytes.get(), index);
   } else {

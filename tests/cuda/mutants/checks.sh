@@ -16,14 +16,14 @@ verdict() {
   elif what=$(first_match '[^ /]+:[0-9]+:[0-9]+: runtime error: .*'); then
     sed -E 's|:[0-9]+: runtime error||; s|.*|**&**|' <<<"$what"
   elif what=$(first_match 'C\+\+ exception with description ".*'); then
-    sed -E 's|C.. exception with description "||; s|"? thrown in.*||; s|/[^ ]*/||g; s|.*|**&**|' \
-      <<<"$what"
+    sed -E 's|C.. exception with description "||; s|"? thrown in.*||; s|;.*||; s| \[block .*||
+      s|/[^ ]*/||g; s|.*|**&**|' <<<"$what"
   elif (($1 == 124)); then
     printf '**no end within %s s**' "$kTimeout"
   elif (($1 > 128)); then
     printf '**%s**' "SIG$(kill -l "$(($1 - 128))")"
   elif what=$(first_match '^\[  FAILED  \] [^ ,]+'); then
-    printf '**%s**' "${what##* }"
+    sed -E 's|.* ||; s|Gives?The(Bits\|References)[A-Za-z]*||; s|.*|**&**|' <<<"$what"
   else
     printf '**status %s**' "$1"
   fi

@@ -20,8 +20,8 @@ family() {
       ;;
     combine)
       sources=(attend_combine.cu)
-      few=$one
-      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*:Attend.ALong*"
+      few="$one:Attend.ALong*"
+      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*:AttendInt.TheLargest*"
       ;;
     int)
       sources=(attend_int.cu)
