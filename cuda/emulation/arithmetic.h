@@ -101,6 +101,12 @@ T __ldg(const T* address) {
   return *address;
 }
 
+/// A uint2 or uint4, aligned to its size.
+template <typename Vector>
+void store_global(void* to, Vector x) {
+  *static_cast<Vector*>(to) = x;
+}
+
 template <std::integral T>
 constexpr T min(T a, T b) {
   return b < a ? b : a;

@@ -3,10 +3,11 @@
 //
 // Work: a row is one token's elements of one head, of K or of V. 1 to 32 neighbouring lanes of a
 // warp write it, a lane up to kUnits units of 8 elements, so that every access of a warp is to
-// whole sectors of up to 32 / lanes rows; heads lie side by side in the inputs, and so do the rows
-// of a warp. Each element is read once and stays in registers until the row's largest magnitude
-// is known (an integer maximum by shuffles: without an order). Loads are issued before the place in
-// the cache is looked up, since that is a chain of up to three dependent reads.
+// whole sectors of up to 32 / lanes rows (int4: to halves of some); heads lie side by side in the
+// inputs, and so do the rows of a warp. Each element is read once and stays in registers until the
+// row's largest magnitude is known (an integer maximum by shuffles: without an order). Loads are
+// issued before the place in the cache is looked up, since that is a chain of up to three dependent
+// reads.
 //
 // Grid: x rows, y = 0 keys, 1 values. Bytes: input once, rows and scales once; bound by memory from
 // some thousand rows on, by the launch below.
@@ -50,59 +51,108 @@ __device__ __forceinline__ bool is_aligned(const void* address, std::uint32_t si
   return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
 }
 
-/// Reads kWords words: 16 bytes at a time when `vector`, else one element of kElement bytes.
+/// Reads kWords words, 16 bytes at a time.
+template <std::uint32_t kWords>
+__device__ __forceinline__ void load_vector(const std::uint8_t* from,
+                                            std::uint32_t (&words)[kWords]) {
+  for (std::uint32_t i = 0; i < kWords; i += 4) {
+    const uint4 four = reinterpret_cast<const uint4*>(from)[i / 4];
+    words[i] = four.x;
+    words[i + 1] = four.y;
+    words[i + 2] = four.z;
+    words[i + 3] = four.w;
+  }
+}
+
+/// The same, one element of kElement bytes at a time.
 template <std::uint32_t kWords, std::uint32_t kElement>
-__device__ __forceinline__ void load_words(const std::uint8_t* from,
-                                           bool vector,
-                                           std::uint32_t (&words)[kWords]) {
-  if (vector) {
-    for (std::uint32_t i = 0; i < kWords; i += 4) {
-      const uint4 four = reinterpret_cast<const uint4*>(from)[i / 4];
-      words[i] = four.x;
-      words[i + 1] = four.y;
-      words[i + 2] = four.z;
-      words[i + 3] = four.w;
-    }
-  } else if constexpr (kElement == 4) {
-    for (std::uint32_t i = 0; i < kWords; ++i) {
+__device__ __forceinline__ void load_elements(const std::uint8_t* from,
+                                              std::uint32_t (&words)[kWords]) {
+  for (std::uint32_t i = 0; i < kWords; ++i) {
+    if constexpr (kElement == 4) {
       words[i] = reinterpret_cast<const std::uint32_t*>(from)[i];
-    }
-  } else {
-    for (std::uint32_t i = 0; i < kWords; ++i) {
+    } else {
       const auto* const halves = reinterpret_cast<const std::uint16_t*>(from) + 2 * i;
       words[i] = halves[0] | static_cast<std::uint32_t>(halves[1]) << 16;
     }
   }
 }
 
-/// Writes kWords words: all 4 or 8 at once, or 16 bytes at a time, when `vector`.
-template <std::uint32_t kWords, std::uint32_t kElement>
-__device__ __forceinline__ void store_words(std::uint8_t* to,
-                                            bool vector,
-                                            const std::uint32_t (&words)[kWords]) {
+/// A lane's units of a row of `units`, from unit `first` on, `stride` apart. One condition around
+/// all of them: a branch around one is so short that both its sides take their slots.
+template <std::uint32_t kUnits, std::uint32_t kWords, std::uint32_t kElement>
+__device__ __forceinline__ void load_units(const std::uint8_t* from,
+                                           bool vector,
+                                           std::uint32_t first,
+                                           std::uint32_t stride,
+                                           std::uint32_t units,
+                                           std::uint32_t (&words)[kUnits][kWords]) {
   if (vector) {
-    if constexpr (kWords == 1) {
-      *reinterpret_cast<std::uint32_t*>(to) = words[0];
-    } else if constexpr (kWords == 2) {
-      *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
-    } else {
-      for (std::uint32_t i = 0; i < kWords; i += 4) {
-        reinterpret_cast<uint4*>(to)[i / 4] =
-            make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+    for (std::uint32_t i = 0; i < kUnits; ++i) {
+      if (first + i * stride < units) {
+        load_vector<kWords>(from + 4 * kWords * (first + i * stride), words[i]);
       }
     }
-  } else if constexpr (kElement == 4) {
-    for (std::uint32_t i = 0; i < kWords; ++i) {
-      reinterpret_cast<std::uint32_t*>(to)[i] = words[i];
+  } else {
+    for (std::uint32_t i = 0; i < kUnits; ++i) {
+      if (first + i * stride < units) {
+        load_elements<kWords, kElement>(from + 4 * kWords * (first + i * stride), words[i]);
+      }
     }
-  } else if constexpr (kElement == 2) {
-    for (std::uint32_t i = 0; i < 2 * kWords; ++i) {
-      reinterpret_cast<std::uint16_t*>(to)[i] =
-          static_cast<std::uint16_t>(words[i / 2] >> (i % 2 * 16));
+  }
+}
+
+/// Writes kWords words: all 4 or 8 at once, or 16 bytes at a time.
+template <std::uint32_t kWords>
+__device__ __forceinline__ void store_vector(std::uint8_t* to,
+                                             const std::uint32_t (&words)[kWords]) {
+  if constexpr (kWords == 1) {
+    *reinterpret_cast<std::uint32_t*>(to) = words[0];
+  } else if constexpr (kWords == 2) {
+    *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
+  } else {
+    for (std::uint32_t i = 0; i < kWords; i += 4) {
+      reinterpret_cast<uint4*>(to)[i / 4] =
+          make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+    }
+  }
+}
+
+/// The same, one element of kElement bytes at a time.
+template <std::uint32_t kWords, std::uint32_t kElement>
+__device__ __forceinline__ void store_elements(std::uint8_t* to,
+                                               const std::uint32_t (&words)[kWords]) {
+  for (std::uint32_t i = 0; i < 4 / kElement * kWords; ++i) {
+    const std::uint32_t word = words[i * kElement / 4] >> (i * kElement % 4 * 8);
+    if constexpr (kElement == 4) {
+      reinterpret_cast<std::uint32_t*>(to)[i] = word;
+    } else if constexpr (kElement == 2) {
+      reinterpret_cast<std::uint16_t*>(to)[i] = static_cast<std::uint16_t>(word);
+    } else {
+      to[i] = static_cast<std::uint8_t>(word);
+    }
+  }
+}
+
+/// The counterpart of load_units.
+template <std::uint32_t kUnits, std::uint32_t kWords, std::uint32_t kElement>
+__device__ __forceinline__ void store_units(std::uint8_t* to,
+                                            bool vector,
+                                            std::uint32_t first,
+                                            std::uint32_t stride,
+                                            std::uint32_t units,
+                                            const std::uint32_t (&words)[kUnits][kWords]) {
+  if (vector) {
+    for (std::uint32_t i = 0; i < kUnits; ++i) {
+      if (first + i * stride < units) {
+        store_vector<kWords>(to + 4 * kWords * (first + i * stride), words[i]);
+      }
     }
   } else {
-    for (std::uint32_t i = 0; i < 4 * kWords; ++i) {
-      to[i] = static_cast<std::uint8_t>(words[i / 4] >> (i % 4 * 8));
+    for (std::uint32_t i = 0; i < kUnits; ++i) {
+      if (first + i * stride < units) {
+        store_elements<kWords, kElement>(to + 4 * kWords * (first + i * stride), words[i]);
+      }
     }
   }
 }
@@ -132,18 +182,11 @@ __device__ __forceinline__ void copy_row(const AppendTask& task,
   const std::uint32_t lanes = 1u << part.lanes_log2;
   const bool vector_in = is_aligned(from, 16);
   std::uint32_t words[kPieces][4];
-  for (std::uint32_t i = 0; i < kPieces; ++i) {
-    if (work.lane + i * lanes < pieces) {
-      load_words<4, kElementBytes<kType>>(from + 16 * (work.lane + i * lanes), vector_in, words[i]);
-    }
-  }
+  load_units<kPieces, 4, kElementBytes<kType>>(from, vector_in, work.lane, lanes, pieces, words);
   std::uint8_t* const to = row_data(part.rows, work.head, place_of_row(task, work.token));
   const bool vector_out = is_aligned(to, 16);
-  for (std::uint32_t i = 0; i < kPieces; ++i) {
-    if (work.on && work.lane + i * lanes < pieces) {
-      store_words<4, kElementBytes<kType>>(to + 16 * (work.lane + i * lanes), vector_out, words[i]);
-    }
-  }
+  store_units<kPieces, 4, kElementBytes<kType>>(to, vector_out, work.lane, lanes,
+                                                work.on ? pieces : 0, words);
 }
 
 /// The divisor of a quantized row, the same in all of its lanes; stores a scale of the row's own.
@@ -154,7 +197,7 @@ __device__ __forceinline__ RowDivisor row_divisor(const AppendRows& part,
                                                   const float (&x)[kUnits][kUnitElements]) {
   float* const scale_at = row_scale(part.rows, work.head, place);
   if (part.rows.scale == KVScale::Static) {
-    return {*scale_at, 0.0f, false};
+    return {*scale_at, 0.0f, false, 0.0f, 0.0f};
   }
   std::uint32_t largest = 0;
   for (std::uint32_t i = 0; i < kUnits; ++i) {
@@ -174,21 +217,17 @@ template <DType kFrom, DType kTo, std::uint32_t kUnits>
 __device__ __forceinline__ void convert_row(const AppendTask& task,
                                             const AppendRows& part,
                                             const RowWork& work) {
-  constexpr std::uint32_t kFromBytes = 4 * kUnitWords<kFrom>;
   constexpr std::uint32_t kToBytes = 4 * kUnitWords<kTo>;
   const std::uint8_t* const from = row_input<kFrom>(part, work);
   const std::uint32_t units = static_cast<std::uint32_t>(part.rows.head_dim) / kUnitElements;
   const std::uint32_t lanes = 1u << part.lanes_log2;
   const bool vector_in = is_aligned(from, 16);
+  std::uint32_t in[kUnits][kUnitWords<kFrom>] = {};  // Zeros where the row has no unit.
+  load_units<kUnits, kUnitWords<kFrom>, kElementBytes<kFrom>>(from, vector_in, work.lane, lanes,
+                                                              units, in);
   float x[kUnits][kUnitElements];
   for (std::uint32_t i = 0; i < kUnits; ++i) {
-    std::uint32_t words[kUnitWords<kFrom>] = {};  // Zeros where the row has no unit.
-    const std::uint32_t unit = work.lane + i * lanes;
-    if (unit < units) {
-      load_words<kUnitWords<kFrom>, kElementBytes<kFrom>>(from + unit * kFromBytes, vector_in,
-                                                          words);
-    }
-    widen_unit<kFrom>(words, x[i]);
+    widen_unit<kFrom>(in[i], x[i]);
   }
   const RowPlace place = place_of_row(task, work.token);
   std::uint8_t* const to = row_data(part.rows, work.head, place);
@@ -197,18 +236,16 @@ __device__ __forceinline__ void convert_row(const AppendTask& task,
   if constexpr (kIsQuantized<kTo>) {
     by = row_divisor<kTo, kUnits>(part, work, place, x);
   }
+  std::uint32_t out[kUnits][kUnitWords<kTo>];
   for (std::uint32_t i = 0; i < kUnits; ++i) {
-    const std::uint32_t unit = work.lane + i * lanes;
-    if (work.on && unit < units) {
-      std::uint32_t words[kUnitWords<kTo>];
-      if constexpr (kIsQuantized<kTo>) {
-        quantize_unit<kTo>(x[i], by, words);
-      } else {
-        narrow_unit<kTo>(x[i], words);
-      }
-      store_words<kUnitWords<kTo>, kElementBytes<kTo>>(to + unit * kToBytes, vector_out, words);
+    if constexpr (kIsQuantized<kTo>) {
+      quantize_unit<kTo>(x[i], by, out[i]);
+    } else {
+      narrow_unit<kTo>(x[i], out[i]);
     }
   }
+  store_units<kUnits, kUnitWords<kTo>, kElementBytes<kTo>>(to, vector_out, work.lane, lanes,
+                                                           work.on ? units : 0, out);
 }
 
 template <DType kFrom, DType kTo, std::uint32_t kUnits>
@@ -246,7 +283,7 @@ __device__ __forceinline__ void write_row_as(const AppendTask& task,
 }
 
 template <std::uint32_t kUnits>
-__global__ void __launch_bounds__(kAppendThreads, kUnits == 1 ? 10 : 1)
+__global__ void __launch_bounds__(kAppendThreads, kUnits == 2 ? 6 : 4)
     append_kernel(const AppendTask task) {
   const AppendRows& part = task.parts[blockIdx.y];
   const std::uint32_t lane = threadIdx.x % 32;

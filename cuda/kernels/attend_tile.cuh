@@ -4,9 +4,9 @@
 // Everything here is the same for all threads of a block but the arguments they pass.
 #pragma once
 
-#include "src/attend_plan.h"
 #include "convert.cuh"
 #include "rows.cuh"
+#include "src/attend_plan.h"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
@@ -141,18 +141,23 @@ __device__ __forceinline__ AttendItem find_item(const AttendPlan& plan) {
   return item;
 }
 
-/// The row of this block when every row of the slice has one: the row of item.tile, which may be
-/// beyond its last. The item's chunk is not set.
-__device__ __forceinline__ int find_row(const AttendPlan& plan, AttendItem& item) {
+/// Row `index` of the slice, in the order tiles, KV heads, rows: the row of item.tile, which may be
+/// beyond its last; there may be fewer tiles. The item's chunk is not set.
+__device__ __forceinline__ int find_row(const AttendPlan& plan,
+                                        std::uint32_t index,
+                                        AttendItem& item) {
   const auto rows = static_cast<std::uint32_t>(plan.rows);
   const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
-  const std::uint32_t rest = blockIdx.x / rows;
+  const std::uint32_t rest = index / rows;
+  const std::uint32_t number = rest / kv_heads;
   item.kv_head = rest % kv_heads;
-  item.tile = find_tile(plan, rest / kv_heads);
+  if (number < plan.num_tiles) {
+    item.tile = find_tile(plan, number);
+  }
   if (item.tile.num_rows > 0) {
     item.first_chunk = seen_by(plan, item.tile, 0).begin / kChunkPositions;
   }
-  return static_cast<int>(blockIdx.x - rest * rows);
+  return static_cast<int>(index - rest * rows);
 }
 
 /// What the rows of the item's tile see of its chunk together; without gaps, and never empty.

@@ -1,14 +1,14 @@
 // platform.cuh for nvcc: names over CUDA itself.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <utility>
 
 #define OCTAVO_SHARED(Type, name) __shared__ Type name
 #define OCTAVO_SHARED_ARRAY(Type, name, size) __shared__ Type name[size]
@@ -54,6 +54,19 @@ __device__ __forceinline__ void async_copy_commit() {
 template <int kGroupsLeft>
 __device__ __forceinline__ void async_copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
+}
+
+/// Aligned to the vector's size.
+__device__ __forceinline__ void store_global(void* to, uint2 x) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(x.x),
+               "r"(x.y)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_global(void* to, uint4 x) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+               "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+               : "memory");
 }
 
 __device__ __forceinline__ void mma_s8_s8(int (&c)[4],

@@ -30,6 +30,8 @@
 //     OCTAVO_DYNAMIC_SHARED(bytes);          unsigned char* of the launch's size, aligned to 128
 //     async_copy<16>(to, from, on)           cp.async; zeros when `on` is false
 //     async_copy_commit(), async_copy_wait<N>()
+//     store_global(to, x)                    a uint2 or uint4 to global memory in one access; an
+//                                            assignment may be split where many stand together
 //     mma_s8_s8(c, a, b0, b1), mma_u8_s8     m16n8k32, int32 accumulators: exact
 //     mma_bf16(c, a, b0, b1), mma_f16        m16n8k16, float accumulators: not reproducible
 //     launch(kernel, {grid, block, shared_bytes}, stream, arguments...)

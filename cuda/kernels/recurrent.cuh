@@ -80,7 +80,7 @@ struct StateTile {
     OCTAVO_UNROLL
     for (unsigned i = 0; i < kPartRows; ++i) {
       if (kPack == 4 ? rows != 0 : i < rows) {
-        store_pack<kPack>(kState, state.data, element + i * v_dim, s[i]);
+        store_global_pack<kPack>(kState, state.data, element + i * v_dim, s[i]);
       }
     }
   }

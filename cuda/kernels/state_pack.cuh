@@ -55,6 +55,11 @@ __device__ __forceinline__ std::uint32_t f32_to_half(DType dtype, float x) {
   return dtype == DType::F16 ? f32_to_f16(x) : f32_to_bf16(x);
 }
 
+/// Two at once, `low` in the lower half.
+__device__ __forceinline__ std::uint32_t f32_to_half2(DType dtype, float low, float high) {
+  return dtype == DType::F16 ? f32_to_f16x2(low, high) : f32_to_bf16x2(low, high);
+}
+
 template <unsigned kPack>
 __device__ __forceinline__ void decode(DType dtype,
                                        const RawPack<kPack>& raw,
@@ -94,6 +99,25 @@ __device__ __forceinline__ void store_pack(DType dtype,
     *reinterpret_cast<uint2*>(static_cast<std::uint16_t*>(data) + index) =
         make_uint2(f32_to_half(dtype, values[0]) | f32_to_half(dtype, values[1]) << 16,
                    f32_to_half(dtype, values[2]) | f32_to_half(dtype, values[3]) << 16);
+  }
+}
+
+/// The same to global memory, in one access whatever stands around it.
+template <unsigned kPack>
+__device__ __forceinline__ void store_global_pack(DType dtype,
+                                                  void* data,
+                                                  std::int64_t index,
+                                                  const float (&values)[kPack]) {
+  if constexpr (kPack == 1) {
+    store_element(dtype, data, index, values[0]);
+  } else if (dtype == DType::F32) {
+    store_global(static_cast<float*>(data) + index,
+                 make_uint4(__float_as_uint(values[0]), __float_as_uint(values[1]),
+                            __float_as_uint(values[2]), __float_as_uint(values[3])));
+  } else {
+    store_global(static_cast<std::uint16_t*>(data) + index,
+                 make_uint2(f32_to_half2(dtype, values[0], values[1]),
+                            f32_to_half2(dtype, values[2], values[3])));
   }
 }
 

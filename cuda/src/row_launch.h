@@ -12,8 +12,14 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-void append_on(const AppendArg& arg, Stream stream, std::int64_t most_blocks);
-void store_cross_on(const StoreCrossArg& arg, Stream stream, std::int64_t most_blocks);
+/// Rows, of keys or of values, that fill a GPU with four units a lane.
+inline constexpr std::int64_t kManyRows = 16384;
+
+/// Lanes write four units from `many_rows` rows on.
+void append_on(const AppendArg& arg,
+               Stream stream,
+               std::int64_t most_blocks,
+               std::int64_t many_rows = kManyRows);
 void copy_blocks_on(const CopyBlocksArg& arg, Stream stream, std::int64_t most_blocks);
 void gather_block_table_on(const GatherBlockTableArg& arg, Stream stream, std::int64_t most_blocks);
 void zero_slots_on(const ZeroSlotsArg& arg, Stream stream, std::int64_t most_blocks);

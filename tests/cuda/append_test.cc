@@ -61,6 +61,24 @@ TEST(CudaAppend, EveryFormatAndScaleAndHeadDimGivesTheReferencesBytes) {
   }
 }
 
+TEST(CudaAppend, ManyRowsAreWrittenByFewerLanesEach) {
+  const auto device = make_emulated_device();
+  const auto reference = make_cpu_device(1);
+  Random random(6);
+  for (const std::int64_t head_dim : kHeadDims) {
+    for (const DType from : kFrom) {
+      for (const DType to : kTo) {
+        const RowKind keys{from, to, KVScale::PerTokenHead, head_dim};
+        const AppendCase test = random_case(random, keys, random_kind(random), StepShape::Decode);
+        const LoadedCase loaded(test, device);
+        cuda::append_on(loaded.arg(), {}, 1000, 0);
+        EXPECT_TRUE(loaded.read() == appended(test, reference))
+            << to_string(from) << " to " << to_string(to) << ", " << head_dim;
+      }
+    }
+  }
+}
+
 TEST(CudaAppend, EveryStepGivesTheReferencesBytesInAnyOrderOfThreads) {
   const auto reference = make_cpu_device(1);
   Random random(2);
@@ -138,7 +156,8 @@ TEST(CudaAppend, MoreRowsThanAGridHoldsAreWrittenInTurns) {
     const AppendCase test =
         random_case(random, random_kind(random), random_kind(random), StepShape::Prefill);
     const LoadedCase loaded(test, device);
-    cuda::append_on(loaded.arg(), {}, 1 + i % 2);
+    const std::int64_t many_rows = i % 4 < 2 ? 0 : cuda::kManyRows;
+    cuda::append_on(loaded.arg(), {}, 1 + i % 2, many_rows);
     EXPECT_TRUE(loaded.read() == appended(test, reference));
   }
 }

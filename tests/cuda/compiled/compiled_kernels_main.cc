@@ -2,12 +2,14 @@
 //   compiled_kernels           issue slots of the tuned attention kernels (slots.h), as Markdown
 //   compiled_kernels --ptx     how often each PTX instruction occurs, exact and fast kernels apart
 //   compiled_kernels --loops   the innermost loops of all kernels, with their operations
+//   compiled_kernels --roofline  what an H200 is expected to reach (expectations.h), as Markdown
 
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
 #include "tests/cuda/compiled/allowances.h"
+#include "tests/cuda/compiled/expectations.h"
 #include "tests/cuda/compiled/kept_files.h"
 #include "tests/cuda/compiled/loops.h"
 #include "tests/cuda/compiled/ptx_lint.h"
@@ -28,14 +30,18 @@ void print_slots(const KeptKernels& kept) {
   std::printf("Issue slots a (token, KV head), nvcc %s; *: no loop, all between two barriers.\n\n",
               kept.compiler.c_str());
   std::printf(
-      "| kernel | format | sm | head_dim | rows | registers | keys | values | softmax, a row |\n"
-      "|---|---|---|---|---|---|---|---|---|\n");
+      "| kernel | format | sm | head_dim | rows | registers | keys | values | softmax, a row | "
+      "without "
+      "cap | rest |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const SlotCount& count : count_slots(kept.kernels)) {
     std::printf("| %s | %s | %d | %d | %d | %zu |", count.kernel.c_str(), count.format.c_str(),
                 count.architecture, count.head_dim, count.rows, count.registers);
     print_cell(count.keys);
     print_cell(count.values);
-    std::printf(" %.1f |\n", count.softmax_of_row.value_or(0.0));
+    print_cell(count.softmax_of_row);
+    print_cell(count.plain_softmax_of_row);
+    print_cell(count.rest);
+    std::printf("\n");
   }
 }
 
@@ -91,6 +97,38 @@ void print_loops(const KeptKernels& kept) {
   }
 }
 
+std::string in_unit(ExpectedUnit unit, double value) {
+  char text[32];
+  switch (unit) {
+    case ExpectedUnit::FractionOfCopy:
+      std::snprintf(text, sizeof text, "%.0f %%", 100.0 * value);
+      break;
+    case ExpectedUnit::Microseconds:
+      std::snprintf(text, sizeof text, "%.1f us", value);
+      break;
+    case ExpectedUnit::Teraflops:
+      std::snprintf(text, sizeof text, "%.0f TFLOP/s", value);
+      break;
+  }
+  return text;
+}
+
+void print_roofline(const KeptKernels& kept) {
+  std::printf("%s, nvcc %s.\n\n", std::string(kH200.name).c_str(), kept.compiler.c_str());
+  std::printf(
+      "| case | MB | blocks an SM | limit | issue slots | us | other launches, us | expected | "
+      "goal "
+      "|\n|---|---|---|---|---|---|---|---|---|\n");
+  for (const Expectation& item : expectations(kH200, kept.kernels)) {
+    const std::string goal = item.goal > 0.0 ? in_unit(item.unit, item.goal) : "-";
+    std::printf("| %s | %.0f | %zu | %s | %.0f %% | %.1f | %.1f | %s | %s%s |\n", item.name.c_str(),
+                item.bytes * 1e-6, item.main.resident, std::string(item.main.limit).c_str(),
+                100.0 * item.main.issue_share, item.main.us, item.other_us,
+                in_unit(item.unit, item.value).c_str(), goal.c_str(),
+                item.meets_goal() ? "" : ", not reached");
+  }
+}
+
 }  // namespace
 }  // namespace octavo::compiled
 
@@ -99,12 +137,13 @@ int main(int argc, char** argv) {
   try {
     const bool ptx = argc == 2 && std::strcmp(argv[1], "--ptx") == 0;
     const bool loops = argc == 2 && std::strcmp(argv[1], "--loops") == 0;
-    if (argc != 1 && !ptx && !loops) {
-      std::fprintf(stderr, "usage: compiled_kernels [--ptx | --loops]\n");
+    const bool roofline = argc == 2 && std::strcmp(argv[1], "--roofline") == 0;
+    if (argc != 1 && !ptx && !loops && !roofline) {
+      std::fprintf(stderr, "usage: compiled_kernels [--ptx | --loops | --roofline]\n");
       return 2;
     }
     const KeptKernels kept = read_kept_kernels();
-    (ptx ? print_ptx : loops ? print_loops : print_slots)(kept);
+    (ptx ? print_ptx : loops ? print_loops : roofline ? print_roofline : print_slots)(kept);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "compiled_kernels: %s\n", error.what());

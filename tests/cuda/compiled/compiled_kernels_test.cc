@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cuda/compiled/allowances.h"
+#include "tests/cuda/compiled/expectations.h"
 #include "tests/cuda/compiled/kept_files.h"
 #include "tests/cuda/compiled/loops.h"
 #include "tests/cuda/compiled/ptx_lint.h"
@@ -91,9 +92,21 @@ TEST(CompiledKernels, LoopsThatSlotsAreCountedInAreFound) {
     const std::string title = count.kernel + " " + count.format + " " +
                               std::to_string(count.head_dim) + " " + std::to_string(count.rows);
     EXPECT_TRUE(count.softmax_of_row) << title;
+    EXPECT_TRUE(count.plain_softmax_of_row) << title;
     EXPECT_TRUE(count.keys) << title;
     EXPECT_TRUE(count.values) << title;
+    EXPECT_TRUE(count.rest) << title;
   }
+}
+
+TEST(CompiledKernels, EveryCaseOfTheRooflineIsFound) {
+  std::string names;
+  const std::vector<Expectation> found = expectations(kH200, kept().kernels);
+  for (const Expectation& item : found) {
+    names += item.name + "\n";
+    EXPECT_GT(item.main.us, kH200.launch_us) << item.name;
+  }
+  EXPECT_EQ(found.size(), num_expectations()) << names;
 }
 
 TEST(CompiledKernels, TakeNoMoreThanTheirLinesAllow) {

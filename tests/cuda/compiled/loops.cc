@@ -1,123 +1,15 @@
 #include "tests/cuda/compiled/loops.h"
 
-#include <algorithm>
-#include <limits>
 #include <set>
+#include <utility>
+
+#include "tests/cuda/compiled/flow.h"
 
 namespace octavo::compiled {
 namespace {
 
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-struct Block {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::vector<std::size_t> successors;
-  std::vector<std::size_t> predecessors;
-  std::size_t order = kNone;      ///< In reverse postorder; none for what is not reached.
-  std::size_t dominator = kNone;  ///< The immediate one.
-};
-
-using Blocks = std::vector<Block>;
-
-// Blocks end after every branch and before every target.
-Blocks split(const SassCode& code) {
-  std::set<std::size_t> begins = {0};
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    begins.insert(code[i].targets.begin(), code[i].targets.end());
-    if (code[i].flow != SassFlow::Next && i + 1 < code.size()) {
-      begins.insert(i + 1);
-    }
-  }
-  Blocks blocks;
-  std::vector<std::size_t> block_of(code.size());
-  for (auto begin = begins.begin(); begin != begins.end(); ++begin) {
-    const auto next = std::next(begin);
-    const std::size_t end = next == begins.end() ? code.size() : *next;
-    std::fill(block_of.begin() + static_cast<std::ptrdiff_t>(*begin),
-              block_of.begin() + static_cast<std::ptrdiff_t>(end), blocks.size());
-    blocks.push_back({.begin = *begin, .end = end, .successors = {}, .predecessors = {}});
-  }
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const SassInstruction& last = code[blocks[b].end - 1];
-    const bool goes_on = last.flow == SassFlow::Next || last.flow == SassFlow::Branch ||
-                         last.flow == SassFlow::Diverged;
-    if (goes_on && b + 1 < blocks.size()) {
-      blocks[b].successors.push_back(b + 1);
-    }
-    if (last.flow != SassFlow::Diverged) {
-      for (const std::size_t target : last.targets) {
-        blocks[b].successors.push_back(block_of[target]);
-      }
-    }
-  }
-  return blocks;
-}
-
-// Sets order and predecessors of what can be reached; returns it in reverse postorder.
-std::vector<std::size_t> order_blocks(Blocks& blocks) {
-  std::vector<std::size_t> postorder;
-  std::vector<bool> seen(blocks.size());
-  std::vector<std::pair<std::size_t, std::size_t>> path = {{0, 0}};  // Block, next successor.
-  seen[0] = true;
-  while (!path.empty()) {
-    auto& [block, next] = path.back();
-    if (next == blocks[block].successors.size()) {
-      postorder.push_back(block);
-      path.pop_back();
-      continue;
-    }
-    const std::size_t successor = blocks[block].successors[next++];
-    blocks[successor].predecessors.push_back(block);
-    if (!seen[successor]) {
-      seen[successor] = true;
-      path.emplace_back(successor, 0);
-    }
-  }
-  std::reverse(postorder.begin(), postorder.end());
-  for (std::size_t i = 0; i < postorder.size(); ++i) {
-    blocks[postorder[i]].order = i;
-  }
-  return postorder;
-}
-
-// The iteration of Cooper, Harvey and Kennedy.
-void find_dominators(Blocks& blocks, const std::vector<std::size_t>& order) {
-  const auto common = [&blocks](std::size_t a, std::size_t b) {
-    while (a != b) {
-      std::size_t& later = blocks[a].order > blocks[b].order ? a : b;
-      later = blocks[later].dominator;
-    }
-    return a;
-  };
-  blocks[0].dominator = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const std::size_t b : order) {
-      if (b == 0) {
-        continue;
-      }
-      std::size_t dominator = kNone;
-      for (const std::size_t p : blocks[b].predecessors) {
-        if (blocks[p].dominator != kNone) {
-          dominator = dominator == kNone ? p : common(p, dominator);
-        }
-      }
-      changed = changed || blocks[b].dominator != dominator;
-      blocks[b].dominator = dominator;
-    }
-  }
-}
-
-bool dominates(const Blocks& blocks, std::size_t a, std::size_t b) {
-  while (blocks[b].order > blocks[a].order) {
-    b = blocks[b].dominator;
-  }
-  return a == b;
-}
-
 // Adds the blocks from which `latch` is reached without passing `header`.
-void add_natural_loop(const Blocks& blocks,
+void add_natural_loop(const FlowGraph& flow,
                       std::size_t header,
                       std::size_t latch,
                       std::set<std::size_t>& members) {
@@ -129,12 +21,29 @@ void add_natural_loop(const Blocks& blocks,
   while (!left.empty()) {
     const std::size_t block = left.back();
     left.pop_back();
-    for (const std::size_t p : blocks[block].predecessors) {
+    for (const std::size_t p : flow.blocks[block].predecessors) {
       if (members.insert(p).second) {
         left.push_back(p);
       }
     }
   }
+}
+
+// The blocks of `open` that are reached from those of `left` by `neighbours`, within `open`.
+std::set<std::size_t> reach(const FlowGraph& flow,
+                            const std::set<std::size_t>& open,
+                            std::vector<std::size_t> left,
+                            std::vector<std::size_t> FlowBlock::*neighbours) {
+  std::set<std::size_t> reached;
+  while (!left.empty()) {
+    const std::size_t block = left.back();
+    left.pop_back();
+    if (open.contains(block) && reached.insert(block).second) {
+      const std::vector<std::size_t>& next = flow.blocks[block].*neighbours;
+      left.insert(left.end(), next.begin(), next.end());
+    }
+  }
+  return reached;
 }
 
 }  // namespace
@@ -145,27 +54,22 @@ std::size_t Loop::count(unsigned operation) const {
 }
 
 std::vector<Loop> find_loops(const SassCode& code) {
-  if (code.empty()) {
-    return {};
-  }
-  Blocks blocks = split(code);
-  const std::vector<std::size_t> order = order_blocks(blocks);
-  find_dominators(blocks, order);
+  const FlowGraph flow = flow_of(code);
   std::map<std::size_t, std::set<std::size_t>> members;  // By header.
-  for (const std::size_t b : order) {
-    for (const std::size_t header : blocks[b].successors) {
-      if (dominates(blocks, header, b)) {
-        add_natural_loop(blocks, header, b, members[header]);
+  for (const std::size_t b : flow.order) {
+    for (const std::size_t header : flow.blocks[b].successors) {
+      if (flow.dominates(header, b)) {
+        add_natural_loop(flow, header, b, members[header]);
       }
     }
   }
   std::vector<Loop> loops;
   for (const auto& [header, loop_blocks] : members) {
     Loop loop;
-    loop.header = blocks[header].begin;
+    loop.header = flow.blocks[header].begin;
     for (const std::size_t b : loop_blocks) {
       loop.is_innermost = loop.is_innermost && (b == header || !members.contains(b));
-      for (std::size_t i = blocks[b].begin; i < blocks[b].end; ++i) {
+      for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
         loop.body.push_back(i);
         ++loop.operations[code[i].operation()];
       }
@@ -173,6 +77,44 @@ std::vector<Loop> find_loops(const SassCode& code) {
     loops.push_back(std::move(loop));
   }
   return loops;
+}
+
+std::vector<std::size_t> iteration_without(const SassCode& code,
+                                           const Loop& loop,
+                                           unsigned operation) {
+  const FlowGraph flow = flow_of(code);
+  const std::set<std::size_t> body(loop.body.begin(), loop.body.end());
+  std::set<std::size_t> open;
+  std::vector<std::size_t> headers;
+  std::vector<std::size_t> latches;
+  for (const std::size_t b : flow.order) {
+    const FlowBlock& block = flow.blocks[b];
+    bool is_open = body.contains(block.begin);
+    for (std::size_t i = block.begin; i < block.end; ++i) {
+      is_open = is_open && code[i].operation() != operation;
+    }
+    if (!is_open) {
+      continue;
+    }
+    open.insert(b);
+    if (block.begin == loop.header) {
+      headers.push_back(b);
+    }
+    for (const std::size_t next : block.successors) {
+      if (flow.blocks[next].begin == loop.header) {
+        latches.push_back(b);
+      }
+    }
+  }
+  const auto forth = reach(flow, open, headers, &FlowBlock::successors);
+  const auto back = reach(flow, open, latches, &FlowBlock::predecessors);
+  std::vector<std::size_t> iteration;
+  for (const std::size_t b : forth) {
+    for (std::size_t i = flow.blocks[b].begin; back.contains(b) && i < flow.blocks[b].end; ++i) {
+      iteration.push_back(i);
+    }
+  }
+  return iteration;
 }
 
 }  // namespace octavo::compiled

@@ -27,4 +27,10 @@ struct Loop {
 /// says how long they run.
 std::vector<Loop> find_loops(const SassCode& code);
 
+/// What of a loop's body lies on some way round it that has no `operation`; both sides of every
+/// other condition.
+std::vector<std::size_t> iteration_without(const SassCode& code,
+                                           const Loop& loop,
+                                           unsigned operation);
+
 }  // namespace octavo::compiled

@@ -183,5 +183,25 @@ TEST(OperationName, IsTheNumberWhereNoneIsKnown) {
   EXPECT_EQ(operation_name(0x1FF), "0x1FF");
 }
 
+TEST_P(LoopsOf, AnIterationCanBeWithoutTheSideThatHasAnOperation) {
+  constexpr unsigned kDivide = 0x302;
+  code_.add(kMultiplyAdd);
+  code_.branch(4, SassWriter::kIf);
+  code_.add(kMultiplyAdd);  // Only on the way to the division.
+  code_.branch(1, SassWriter::kIf);
+  code_.add(kDivide);
+  code_.add(kDivide);
+  code_.add(kLoad);
+  code_.branch(-8, SassWriter::kIf);
+  code_.add(kExit);
+  const SassCode code = decode(code_);
+  const std::vector<Loop> loops = find_loops(code);
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(iteration_without(code, loops[0], kDivide & 0x1FFu),
+            (std::vector<std::size_t>{0, 1, 6, 7}));
+  EXPECT_EQ(iteration_without(code, loops[0], 0x1FFu), loops[0].body);
+  EXPECT_TRUE(iteration_without(code, loops[0], kMultiplyAdd & 0x1FFu).empty());
+}
+
 }  // namespace
 }  // namespace octavo::compiled

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tests/cuda/compiled/loops.h"
+#include "tests/cuda/compiled/ways.h"
 
 namespace octavo::compiled {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr unsigned kIntegerProduct = 0x037;
 constexpr unsigned kFloatProduct = 0x03C;
 constexpr unsigned kSpecialFunction = 0x108;
+constexpr unsigned kDivisionCheck = 0x102;
 constexpr unsigned kBarrier = 0x11D;
 constexpr unsigned kShuffle = 0x189;
 constexpr unsigned kCopy = 0x1AE;
@@ -59,9 +61,24 @@ int round_up(int x, int unit) {
   return (x + unit - 1) / unit * unit;
 }
 
-Slots slots(const Loop& loop, double tokens) {
-  return {static_cast<double>(loop.body.size()) * kWarps / tokens};
+using Instructions = std::vector<std::size_t>;
+
+// Of instructions that kWarps warps run for so many tokens.
+Slots slots(const SassCode& code, const Instructions& run, double tokens, bool is_loop = true) {
+  Slots result = {static_cast<double>(run.size()) * kWarps / tokens, is_loop, {}};
+  for (const std::size_t i : run) {
+    result.clocks += pipe_clocks(code[i]);
+  }
+  result.clocks = result.clocks * (kWarps / tokens);
+  return result;
 }
+
+// Where the parts of a kernel are that are counted for themselves.
+struct Parts {
+  Instructions keys;
+  Instructions values;
+  Instructions softmax;  // Of all variants of the kernel.
+};
 
 // The shortest loop that `is_it` says is the one: the kernels have a second one for chunks that
 // some row sees only a part of, with more conditions.
@@ -76,18 +93,49 @@ const Loop* shortest(const std::vector<Loop>& loops, Predicate is_it) {
   return found;
 }
 
-void count_softmax(const std::vector<Loop>& loops, SlotCount& count) {
-  const Loop* const softmax = shortest(loops, [](const Loop& loop) {
-    return loop.is_innermost && loop.count(kSpecialFunction) > 0 && loop.count(kShuffle) > 0 &&
-           loop.count(kCopy) == 0;
-  });
-  if (softmax != nullptr) {
-    count.softmax_of_row = static_cast<double>(softmax->body.size()) / kChunk;
+// The loop over rows. The tanh of the cap is in it, or in a loop in it.
+bool is_softmax(const Loop& loop) {
+  return loop.count(kSpecialFunction) > 0 && loop.count(kShuffle) > 0 && loop.count(kCopy) == 0;
+}
+
+void count_softmax(const SassCode& code,
+                   const std::vector<Loop>& loops,
+                   SlotCount& count,
+                   Parts& parts) {
+  for (const Loop& loop : loops) {
+    if (is_softmax(loop)) {
+      parts.softmax.insert(parts.softmax.end(), loop.body.begin(), loop.body.end());
+    }
+  }
+  if (const Loop* const softmax = shortest(loops, is_softmax); softmax != nullptr) {
+    constexpr double kTokens = kChunk * kWarps;  // One warp does a row.
+    count.softmax_of_row = slots(code, softmax->body, kTokens);
+    // Nothing but the tanh of the cap divides.
+    const Instructions plain = iteration_without(code, *softmax, kDivisionCheck);
+    if (!plain.empty()) {
+      count.plain_softmax_of_row = slots(code, plain, kTokens);
+    }
+  }
+}
+
+// What is left of the way past both loops.
+void count_rest(const SassCode& code, const Parts& parts, SlotCount& count) {
+  if (parts.keys.empty() || parts.values.empty()) {
+    return;
+  }
+  WayRules rules = {.passes = {parts.keys, parts.values}, .avoids = {}, .free = parts.softmax};
+  rules.free.insert(rules.free.end(), parts.keys.begin(), parts.keys.end());
+  rules.free.insert(rules.free.end(), parts.values.begin(), parts.values.end());
+  if (const auto way = shortest_way(code, rules)) {
+    count.rest = slots(code, *way, kChunk);
   }
 }
 
 // Both loops start copies, a group a token and stream; dots are reduced by shuffles.
-void count_float_loops(const std::vector<Loop>& loops, SlotCount& count) {
+void count_float_loops(const SassCode& code,
+                       const std::vector<Loop>& loops,
+                       SlotCount& count,
+                       Parts& parts) {
   const int units = count.head_dim / 8;
   const int lanes = units <= 8 ? 8 : units <= 16 ? 16 : 32;
   const int streams = kWarps * 32 / lanes;
@@ -98,33 +146,35 @@ void count_float_loops(const std::vector<Loop>& loops, SlotCount& count) {
     });
     if (loop != nullptr) {
       (has_shuffles ? count.keys : count.values) =
-          slots(*loop, static_cast<double>(loop->count(kCopyGroup)) * streams);
+          slots(code, loop->body, static_cast<double>(loop->count(kCopyGroup)) * streams);
+      (has_shuffles ? parts.keys : parts.values) = loop->body;
     }
   }
 }
 
 // What stands between two barriers and has products that belong to none of `loops`.
-std::vector<std::size_t> phases_without_loop(const SassCode& code,
-                                             const std::vector<const Loop*>& loops,
-                                             unsigned product) {
+std::vector<Instructions> phases_without_loop(const SassCode& code,
+                                              const std::vector<const Loop*>& loops,
+                                              unsigned product) {
   std::set<std::size_t> in_loops;
   for (const Loop* loop : loops) {
     in_loops.insert(loop->body.begin(), loop->body.end());
   }
-  std::vector<std::size_t> sizes;
-  std::size_t size = 0;
+  std::vector<Instructions> phases;
+  Instructions phase;
   bool has_products = false;
-  for (std::size_t i = 0; i < code.size(); ++i, ++size) {
+  for (std::size_t i = 0; i < code.size(); ++i) {
     has_products = has_products || (code[i].operation() == product && !in_loops.contains(i));
     if (code[i].operation() == kBarrier) {
       if (has_products) {
-        sizes.push_back(size);
+        phases.push_back(phase);
       }
-      size = 0;
+      phase.clear();
       has_products = false;
     }
+    phase.push_back(i);
   }
-  return sizes;
+  return phases;
 }
 
 // Keys: products_of_step of them make a step of eight keys a warp. Values: an iteration does a
@@ -133,8 +183,9 @@ void count_products(const SassCode& code,
                     unsigned product,
                     int products_of_step,
                     int products_of_slice,
-                    SlotCount& count) {
-  const std::vector<Loop> loops = find_loops(code);
+                    const std::vector<Loop>& loops,
+                    SlotCount& count,
+                    Parts& parts) {
   std::vector<const Loop*> with_products;  // By address: keys come first.
   for (const Loop& loop : loops) {
     if (loop.count(product) > 0) {
@@ -142,23 +193,24 @@ void count_products(const SassCode& code,
     }
   }
   const auto phases = phases_without_loop(code, with_products, product);
-  const auto slots_of_phase = [](std::size_t size) {
-    return Slots{static_cast<double>(size) * kWarps / kChunk, false};
-  };
   const int slices = round_up(count.head_dim, kSlice) / kSlice;
   const auto iteration = static_cast<std::size_t>(products_of_slice);
   // With one slice there is no loop over slices.
   if (slices > 1 && !with_products.empty() && with_products.back()->count(product) == iteration) {
-    count.values = Slots{slots(*with_products.back(), kChunk).count * slices};
+    parts.values = with_products.back()->body;
+    count.values = slots(code, parts.values, static_cast<double>(kChunk) / slices);
     with_products.pop_back();
   } else if (slices == 1 && !phases.empty()) {
-    count.values = slots_of_phase(phases.back());
+    parts.values = phases.back();
+    count.values = slots(code, parts.values, kChunk, false);
   }
   if (with_products.size() == 1) {
     const double steps = static_cast<double>(with_products[0]->count(product)) / products_of_step;
-    count.keys = slots(*with_products[0], steps * kKeysOfStep * kWarps);
+    parts.keys = with_products[0]->body;
+    count.keys = slots(code, parts.keys, steps * kKeysOfStep * kWarps);
   } else if (phases.size() == (slices == 1 ? 2 : 1)) {
-    count.keys = slots_of_phase(phases.front());
+    parts.keys = phases.front();
+    count.keys = slots(code, parts.keys, kChunk, false);
   }
 }
 
@@ -166,13 +218,16 @@ std::optional<SlotCount> count_kernel(const CompiledKernel& kernel) {
   SlotCount count;
   count.architecture = kernel.architecture;
   count.registers = kernel.registers;
+  count.shared_bytes = kernel.shared_bytes;
   count.kernel = kernel.name.substr(0, kernel.name.find('<'));
   const std::vector<std::string> arguments = arguments_of(kernel.name);
+  const std::vector<Loop> loops = find_loops(kernel.code);
+  Parts parts;
   if (count.kernel == "attend_float" && arguments.size() == 3) {
     count.format = format_of(arguments[0]);
     count.head_dim = number_of(arguments[1]);
     count.rows = number_of(arguments[2]);
-    count_float_loops(find_loops(kernel.code), count);
+    count_float_loops(kernel.code, loops, count, parts);
   } else if (count.kernel == "attend_int_kernel" && arguments.size() == 3) {
     const bool int4_keys = arguments[0] == "true";
     const bool int4_values = arguments[1] == "true";
@@ -181,17 +236,18 @@ std::optional<SlotCount> count_kernel(const CompiledKernel& kernel) {
     count.head_dim = number_of(arguments[2]);
     count.rows = 8;
     const int dim = round_up(count.head_dim, int4_keys && count.head_dim >= 96 ? 128 : 64);
-    count_products(kernel.code, kIntegerProduct, dim / 32, 16, count);
+    count_products(kernel.code, kIntegerProduct, dim / 32, 16, loops, count, parts);
   } else if (count.kernel == "attend_fast_kernel" && arguments.size() == 2) {
     count.format = format_of(arguments[0]);
     count.head_dim = number_of(arguments[1]);
     count.rows = 16;
     const int dim = round_up(count.head_dim, count.format.starts_with('E') ? 64 : 32);
-    count_products(kernel.code, kFloatProduct, dim / 16, 32, count);
+    count_products(kernel.code, kFloatProduct, dim / 16, 32, loops, count, parts);
   } else {
     return std::nullopt;
   }
-  count_softmax(find_loops(kernel.code), count);
+  count_softmax(kernel.code, loops, count, parts);
+  count_rest(kernel.code, parts, count);
   return count;
 }
 

@@ -4,10 +4,12 @@
 // What is counted: the loop over keys and the loop over values of a chunk that every row sees
 // whole, each as (instructions of the loop body) * (warps that run it) / (tokens that one iteration
 // of all those warps does). An instruction of a warp is one issue slot, whatever it costs after
-// that. Both sides of every condition count, and inner loops once. Left out: what a chunk costs
-// once (addresses, ranges, reductions across streams, stores), and what runs only where the threads
-// of a warp have parted. The softmax is counted for a row: a warp does 256 tokens of one; all its
-// conditions count, the cap's too, but not subroutines such as the slow path of a division.
+// that. Both sides of every condition count, and inner loops once, but not what runs only where the
+// threads of a warp have parted. The softmax is counted for a row: a warp does 256 tokens of one;
+// all its conditions count, the cap's too, but not subroutines such as the slow path of a division.
+// The rest, what a chunk costs once (addresses, ranges, queries, reductions across streams,
+// stores), is counted along the shortest way through the code that passes both loops: at least so
+// much.
 //
 // Where the compiler unrolled a loop of tensor core products whole, what stands between the
 // barriers around them is counted instead, the fragments of the queries and the first loads of
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "tests/cuda/compiled/cubin.h"
+#include "tests/cuda/compiled/pipes.h"
 
 namespace octavo::compiled {
 
@@ -27,8 +30,7 @@ namespace octavo::compiled {
 struct Slots {
   double count = 0;
   bool is_loop = true;  ///< False: all between two barriers.
-
-  bool operator==(const Slots&) const = default;
+  PipeClocks clocks;    ///< Of a multiprocessor, for the same instructions.
 };
 
 struct SlotCount {
@@ -38,9 +40,12 @@ struct SlotCount {
   int head_dim = 0;
   int rows = 0;  ///< Query rows of a tile: what the figures are for, however few there are.
   std::size_t registers = 0;
+  std::size_t shared_bytes = 0;
   std::optional<Slots> keys;    ///< Nothing where the code is not as this file knows it.
   std::optional<Slots> values;  ///< Likewise.
-  std::optional<double> softmax_of_row;
+  std::optional<Slots> softmax_of_row;
+  std::optional<Slots> plain_softmax_of_row;  ///< Where logits have no cap.
+  std::optional<Slots> rest;
 };
 
 /// Of the kernels among `kernels` whose loops are known here: attend_float, attend_int_kernel and

@@ -51,6 +51,12 @@ double keys_of(const SlotCount& counted) {
 double values_of(const SlotCount& counted) {
   return counted.values ? counted.values->count : -1;
 }
+double softmax_of(const SlotCount& counted) {
+  return counted.softmax_of_row ? counted.softmax_of_row->count : -1;
+}
+double rest_of(const SlotCount& counted) {
+  return counted.rest ? counted.rest->count : -1;
+}
 
 TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
   SassWriter code;
@@ -68,7 +74,27 @@ TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
   EXPECT_EQ(counted.rows, 4);
   EXPECT_EQ(keys_of(counted), 180 * 4 / (8 * 8.0));  // Eight streams, eight copies of each.
   EXPECT_EQ(values_of(counted), 128 * 4 / (8 * 8.0));
-  EXPECT_EQ(counted.softmax_of_row, 1.0);
+  EXPECT_EQ(softmax_of(counted), 1.0);
+  // Straight through: the other loops of keys and values and the last loop once, and the end.
+  EXPECT_EQ(rest_of(counted), (200 + 160 + 10 + 1) * 4 / 256.0);
+  EXPECT_EQ(counted.keys->clocks[Pipe::Issue], keys_of(counted) / 4);
+  EXPECT_EQ(counted.keys->clocks[Pipe::Memory], 4 * 4 / (8 * 8.0));
+  EXPECT_EQ(counted.plain_softmax_of_row->count, 1.0);
+}
+
+TEST(Slots, OfASoftmaxLeaveOutTheCapOnceMoreWithoutIt) {
+  constexpr unsigned kDivisionCheck = 0x302;
+  SassWriter code;
+  code.add(kShuffle);
+  code.branch(10, SassWriter::kIf);
+  add_loop(code, 10, {{kSpecialFunction, 1}, {kDivisionCheck, 1}});  // The tanh of each score.
+  for (int i = 0; i < 51; ++i) {
+    code.add(kOther);
+  }
+  code.branch(-64, SassWriter::kIf);
+  const SlotCount counted = count("attend_float<FloatShape<(RowFormat)2, 128, 4> >", code);
+  EXPECT_EQ(softmax_of(counted), 64 / 256.0);
+  EXPECT_EQ(counted.plain_softmax_of_row->count, (64 - 10) / 256.0);
 }
 
 TEST(Slots, OfIntegerKernelsGoByTheProductsOfAStep) {
@@ -80,7 +106,7 @@ TEST(Slots, OfIntegerKernelsGoByTheProductsOfAStep) {
   EXPECT_EQ(counted.format, "Int8/Int4");
   EXPECT_EQ(keys_of(counted), 160 * 4 / (4 * 8 * 4.0));  // Four steps of eight keys, four warps.
   EXPECT_EQ(values_of(counted), 320 * 4 * 2 / 256.0);    // Two slices.
-  EXPECT_EQ(counted.softmax_of_row, 2.0);
+  EXPECT_EQ(softmax_of(counted), 2.0);
 }
 
 TEST(Slots, OfInt4KeysGoByWholeLoadsOfALane) {
@@ -110,9 +136,11 @@ TEST(Slots, AreThoseBetweenBarriersWhereNoLoopIsLeft) {
   add_phase(100, 0);
   const SlotCount counted = count("attend_int_kernel<true, false, 64>", code);
   EXPECT_EQ(counted.format, "Int4/Int8");
-  EXPECT_EQ(counted.keys, (Slots{192 * 4 / 256.0, false}));
-  EXPECT_EQ(counted.values, (Slots{448 * 4 / 256.0, false}));
-  EXPECT_EQ(counted.softmax_of_row, std::nullopt);
+  EXPECT_EQ(keys_of(counted), 192 * 4 / 256.0);
+  EXPECT_FALSE(counted.keys->is_loop);
+  EXPECT_EQ(values_of(counted), 448 * 4 / 256.0);
+  EXPECT_FALSE(counted.values->is_loop);
+  EXPECT_EQ(softmax_of(counted), -1);
 }
 
 TEST(Slots, OfAHeadOfOneSliceHaveALoopOfKeysAtMost) {
@@ -124,8 +152,10 @@ TEST(Slots, OfAHeadOfOneSliceHaveALoopOfKeysAtMost) {
   }
   code.add(kBarrier);
   const SlotCount counted = count("attend_int_kernel<false, false, 64>", code);
-  EXPECT_EQ(counted.keys, (Slots{160 * 4 / (8 * 8 * 4.0), true}));
-  EXPECT_EQ(counted.values, (Slots{2.0, false}));
+  EXPECT_EQ(keys_of(counted), 160 * 4 / (8 * 8 * 4.0));
+  EXPECT_TRUE(counted.keys->is_loop);
+  EXPECT_EQ(values_of(counted), 2.0);
+  EXPECT_FALSE(counted.values->is_loop);
 }
 
 TEST(Slots, OfKeysWithoutALoopBeforeALoopOfValues) {
@@ -138,8 +168,10 @@ TEST(Slots, OfKeysWithoutALoopBeforeALoopOfValues) {
   add_loop(code, 320, {{kIntegerProduct, 16}});
   code.add(kBarrier);
   const SlotCount counted = count("attend_int_kernel<true, true, 128>", code);
-  EXPECT_EQ(counted.keys, (Slots{1.0, false}));
-  EXPECT_EQ(counted.values, (Slots{320 * 4 * 2 / 256.0, true}));
+  EXPECT_EQ(keys_of(counted), 1.0);
+  EXPECT_FALSE(counted.keys->is_loop);
+  EXPECT_EQ(values_of(counted), 320 * 4 * 2 / 256.0);
+  EXPECT_TRUE(counted.values->is_loop);
 }
 
 TEST(Slots, AreMissingWhereTheCodeIsNotAsItIsKnown) {
@@ -147,8 +179,8 @@ TEST(Slots, AreMissingWhereTheCodeIsNotAsItIsKnown) {
   add_loop(code, 160, {{kIntegerProduct, 12}});
   add_loop(code, 160, {{kIntegerProduct, 12}});
   const SlotCount counted = count("attend_int_kernel<false, false, 128>", code);
-  EXPECT_EQ(counted.keys, std::nullopt);
-  EXPECT_EQ(counted.values, std::nullopt);
+  EXPECT_EQ(keys_of(counted), -1);
+  EXPECT_EQ(values_of(counted), -1);
 }
 
 TEST(Slots, AreOfNoOtherKernels) {

@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "tests/cuda/compiled/expectation_parts.h"
+#include "tests/cuda/compiled/loops.h"
+#include "tests/cuda/compiled/slots.h"
+#include "tests/cuda/compiled/ways.h"
+
+namespace octavo::compiled {
+namespace {
+
+constexpr unsigned kMultiplyAdd = 0x023;
+constexpr unsigned kLoad = 0x181;
+
+constexpr double kChunk = 256;
+
+struct AttendCase {
+  std::string name;
+  std::string_view kernel;
+  std::string_view format;
+  int rows = 0;             // Of a tile.
+  double group = 1;         // Query heads of a KV head.
+  double row_bytes = 0;     // Of one key or value with its scale.
+  double flight_bytes = 0;  // Of a block, as its kernel's file says.
+  double batch = 32;
+  double context = 4096;
+  double query = 1;
+  ExpectedUnit unit = ExpectedUnit::FractionOfCopy;
+  double goal = 0.0;
+};
+
+// The combination of so many chunks for so many rows, a warp each.
+std::optional<LaunchTime> combine_time(
+    const GpuFigures& gpu, Kernels kernels, double rows, double chunks, double cache_bytes) {
+  const CompiledKernel* const kernel = find_kernel(kernels, "attend_combine<1>");
+  if (kernel == nullptr) {
+    return std::nullopt;
+  }
+  const SassCode& code = kernel->code;
+  const Loop* over_chunks = nullptr;
+  const std::vector<Loop> loops = find_loops(code);
+  for (const Loop& loop : loops) {
+    if (loop.is_innermost && loop.count(kMultiplyAdd) > 0 && loop.count(kLoad) > 0) {
+      over_chunks = &loop;
+    }
+  }
+  if (over_chunks == nullptr) {
+    return std::nullopt;
+  }
+  const auto way =
+      shortest_way(code, {.passes = {over_chunks->body}, .avoids = {}, .free = over_chunks->body});
+  if (!way) {
+    return std::nullopt;
+  }
+  const double iterations = chunks / static_cast<double>(over_chunks->count(kLoad));
+  LaunchWork launch;
+  launch.needs = {kBlockThreads, kernel->registers, kernel->shared_bytes};
+  launch.blocks = rows / kBlockWarps;
+  launch.clocks = clocks_of(code, over_chunks->body) * (kBlockWarps * iterations);
+  launch.clocks += clocks_of(code, *way) * kBlockWarps;
+  launch.cache_bytes = kBlockWarps * cache_bytes;
+  return time_of(gpu, launch);
+}
+
+std::optional<Expectation> expect_case(const GpuFigures& gpu,
+                                       Kernels kernels,
+                                       const std::vector<SlotCount>& counts,
+                                       const AttendCase& item) {
+  const auto count = std::find_if(counts.begin(), counts.end(), [&item](const SlotCount& c) {
+    return c.architecture == kExpectedArchitecture && c.kernel == item.kernel &&
+           c.format == item.format && c.head_dim == static_cast<int>(kCaseHeadDim) &&
+           c.rows == item.rows;
+  });
+  if (count == counts.end() || !count->keys || !count->values || !count->plain_softmax_of_row ||
+      !count->rest) {
+    return std::nullopt;
+  }
+  const double rows = std::min(item.query * item.group, static_cast<double>(item.rows));
+  const double tiles = item.batch * item.query * item.group / rows;
+  const double chunks = item.context / kChunk;
+  // Of a prompt half of the chunks are behind the query, and the diagonal is done whole.
+  const double seen = item.query > 1 ? (chunks + 1) / 2 : chunks;
+  const double partial_bytes = rows * (kCaseHeadDim + 2) * 4;
+  LaunchWork launch;
+  launch.needs = {kBlockThreads, count->registers, count->shared_bytes};
+  launch.blocks = tiles * kCaseKvHeads * seen;
+  launch.clocks = count->plain_softmax_of_row->clocks * rows;
+  launch.clocks += count->keys->clocks;
+  launch.clocks += count->values->clocks;
+  launch.clocks += count->rest->clocks;
+  launch.clocks = launch.clocks * kChunk;
+  launch.read_bytes = 2 * kChunk * item.row_bytes;
+  launch.cache_bytes = launch.read_bytes + partial_bytes;
+  // The tiles of a prompt read the same rows again and again.
+  launch.memory_bytes = partial_bytes + launch.read_bytes * (item.query > 1 ? 0.0 : 1.0);
+  launch.flight_bytes = item.flight_bytes;
+  const auto combine =
+      combine_time(gpu, kernels, tiles * rows * kCaseKvHeads, seen, seen * (kCaseHeadDim + 2) * 4);
+  if (!combine) {
+    return std::nullopt;
+  }
+  Expectation result;
+  result.name = item.name;
+  result.kernel = item.kernel;
+  result.unit = item.unit;
+  result.goal = item.goal;
+  result.main = time_of(gpu, launch);
+  result.other_us = combine->us;
+  const double us = result.main.us + result.other_us;
+  if (item.unit == ExpectedUnit::Teraflops) {
+    const double pairs = 0.5 * item.batch * item.query * item.context * item.group * kCaseKvHeads;
+    result.value = pairs * 4 * kCaseHeadDim / us * 1e-6;
+    return result;
+  }
+  const double query_bytes = item.batch * kCaseKvHeads * item.group * kCaseHeadDim * 2;
+  result.bytes = 2 * (item.batch * item.context * kCaseKvHeads * item.row_bytes + query_bytes);
+  result.value =
+      item.unit == ExpectedUnit::Microseconds ? us : fraction_of_copy(gpu, result.bytes, us);
+  return result;
+}
+
+std::string in_words(double x) {
+  return std::to_string(static_cast<int>(x));
+}
+
+std::vector<AttendCase> attend_cases() {
+  struct Rows {
+    std::string_view name;
+    std::string_view kernel;
+    std::string_view format;
+    int tile_rows = 0;  // 0: as many as the group.
+    double row_bytes = 0;
+    double flight_bytes = 0;
+    std::array<double, 3> goals = {};  // Groups 1, 4, 8.
+  };
+  constexpr double kSlots = 7 * kBlockThreads;  // Copies on their way, of attend_float.
+  std::vector<AttendCase> cases;
+  for (const Rows& rows : {
+           Rows{"decode bf16", "attend_float", "BF16", 0, 256, 16 * kSlots, {0.85, 0.85, 0.75}},
+           {"decode e4m3", "attend_float", "E4M3", 0, 132, 8 * kSlots, {0.80, 0.60, 0.45}},
+           {"decode int8", "attend_int_kernel", "Int8", 8, 132, 16384, {0.80, 0.80, 0.80}},
+           {"decode int4", "attend_int_kernel", "Int4", 8, 68, 8192, {0.75, 0.75, 0.75}},
+           {"fast decode bf16", "attend_fast_kernel", "BF16", 16, 256, 16384, {0.85, 0.85, 0.85}},
+           {"fast decode e4m3", "attend_fast_kernel", "E4M3", 16, 132, 16384, {0.85, 0.85, 0.85}},
+       }) {
+    for (std::size_t i = 0; i < rows.goals.size(); ++i) {
+      constexpr auto kGroups = std::to_array<int>({1, 4, 8});
+      AttendCase item;
+      item.name = std::string(rows.name) + " group " + in_words(kGroups[i]);
+      item.kernel = rows.kernel;
+      item.format = rows.format;
+      item.rows = rows.tile_rows > 0 ? rows.tile_rows : kGroups[i];
+      item.group = kGroups[i];
+      item.row_bytes = rows.row_bytes;
+      item.flight_bytes = rows.flight_bytes;
+      item.goal = rows.goals[i];
+      cases.push_back(item);
+    }
+  }
+  for (const auto& [context, goal] : {std::pair{4096.0, 10.0}, std::pair{32768.0, 25.0}}) {
+    AttendCase item = cases[2];  // BF16, group 8.
+    item.name = "one sequence of " + in_words(context) + ", bf16 group 8";
+    item.batch = 1;
+    item.context = context;
+    item.unit = ExpectedUnit::Microseconds;
+    item.goal = goal;
+    cases.push_back(item);
+  }
+  for (const bool fast : {false, true}) {
+    AttendCase item = fast ? cases[13] : cases[2];  // Fast BF16; BF16 in tiles of eight.
+    item.name = fast ? "fast prefill bf16, 4096 tokens" : "prefill bf16, 4096 tokens";
+    item.group = 4;
+    item.batch = 1;
+    item.query = 4096;
+    item.unit = ExpectedUnit::Teraflops;
+    item.goal = fast ? 350.0 : 25.0;
+    cases.push_back(item);
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Expectation> expect_attention(const GpuFigures& gpu, Kernels kernels) {
+  const std::vector<SlotCount> counts = count_slots(kernels);
+  std::vector<Expectation> results;
+  for (const AttendCase& item : attend_cases()) {
+    if (auto result = expect_case(gpu, kernels, counts, item)) {
+      results.push_back(std::move(*result));
+    }
+  }
+  return results;
+}
+
+}  // namespace octavo::compiled
