@@ -6,6 +6,7 @@
 
 #include "kernel_device.h"
 #include "octavo/error.h"
+#include "sanitizers.h"
 
 namespace octavo::cuda {
 inline namespace emulated {
@@ -41,6 +42,12 @@ class HostWorkspace final : public Workspace {
   std::int64_t size_bytes_ = 0;
 };
 
+/// What HostDevice adds to a size.
+std::size_t padding_of(std::int64_t size_bytes) {
+  constexpr std::int64_t kMultiple = 64;
+  return static_cast<std::size_t>((kMultiple - size_bytes % kMultiple) % kMultiple);
+}
+
 emulation::CopyTime copy_time(AsyncCopies copies) {
   switch (copies) {
     case AsyncCopies::Eager:
@@ -75,8 +82,14 @@ class EmulatedDevice final : public KernelDevice {
   std::string_view name() const noexcept override { return "emulated"; }
   bool host_accessible() const noexcept override { return true; }
 
-  void* allocate(std::int64_t size_bytes) override { return memory_.allocate(size_bytes); }
+  // A sanitizer sees every access beyond the size that was asked for.
+  void* allocate(std::int64_t size_bytes) override {
+    void* const data = memory_.allocate(size_bytes);
+    emulation::forbid(static_cast<unsigned char*>(data) + size_bytes, padding_of(size_bytes));
+    return data;
+  }
   void deallocate(void* data, std::int64_t size_bytes) noexcept override {
+    emulation::permit(static_cast<unsigned char*>(data) + size_bytes, padding_of(size_bytes));
     memory_.deallocate(data, size_bytes);
   }
   void copy_from_host(void* dst, const void* src, std::int64_t size_bytes) override {

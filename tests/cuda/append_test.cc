@@ -10,8 +10,6 @@
 #include "octavo/ref_cpu/cpu_device.h"
 #include <gtest/gtest.h>
 
-#include "cuda/src/row_launch.h"
-
 namespace octavo::cuda_test {
 namespace {
 
@@ -131,14 +129,14 @@ TEST(CudaAppend, RowsLieFarBeyondFourGibibytes) {
 }
 
 TEST(CudaAppend, MoreRowsThanAGridHoldsAreWrittenInTurns) {
-  const auto device = make_emulated_device();
+  const auto device = device_under_test();
   const auto reference = make_cpu_device(1);
   Random random(4);
   for (int i = 0; i < 20; ++i) {
     const AppendCase test =
         random_case(random, random_kind(random), random_kind(random), StepShape::Prefill);
     const LoadedCase loaded(test, device);
-    cuda::append_on(loaded.arg(), {}, 1 + i % 2);
+    append_in_turns(loaded.arg(), 1 + i % 2);
     EXPECT_TRUE(loaded.read() == appended(test, reference));
   }
 }
