@@ -47,8 +47,10 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 set(OCTAVO_HAS_CUDA ON)
 
-set(OCTAVO_CUDA_ARCHITECTURES "80-real;90a-real;90-virtual" CACHE STRING
-  "What GPUs the kernels are compiled for: machine code for Ampere and Hopper, PTX for later ones")
+# Machine code for Ampere and Hopper, PTX for what comes after.
+set(OCTAVO_ALL_CUDA_ARCHITECTURES "80-real;90a-real;90-virtual")
+set(OCTAVO_CUDA_ARCHITECTURES "${OCTAVO_ALL_CUDA_ARCHITECTURES}" CACHE STRING
+  "What GPUs the kernels are compiled for, as CMake's CUDA_ARCHITECTURES")
 # Every operation is rounded where it is written: nothing is fused, flushed or approximated.
 set(OCTAVO_CUDA_OPTIONS -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
   "SHELL:-Xcompiler -ffp-contract=off,-Wall,-Wextra,-Wshadow"
