@@ -67,9 +67,10 @@ TEST(EveryKernel, AttendGeneral) {
   expect_exact(attend_case(kInt8Rows, kBF16Rows, 40), false);
 }
 
-// Within which bound is attend_fast_test's to say; here, that no order of threads shows.
+// Two slices of values. Within which bound is attend_fast_test's to say; here, that no order of
+// threads shows.
 TEST(EveryKernel, AttendFast) {
-  const AttendCase test = attend_case(kE4M3Rows, kE4M3Rows, 64);
+  const AttendCase test = attend_case(kE4M3Rows, kE4M3Rows, 80);
   const CaseData data = make_data(test);
   const CaseResult first = run_case(test, data, *fast_device_under_test(kSeeds[0]));
   EXPECT_NE(difference(first, run_case(test, data, *make_cpu_device(1))), "");
@@ -149,17 +150,18 @@ TEST(EveryKernel, Convolution) {
   }
 }
 
+// Tokens that are prepared at once, and as many again.
 TEST(EveryKernel, GatedDelta) {
-  const DeltaShape tuned{.k_dim = 64, .v_dim = 40, .group = 2, .lengths = {3, 1}};
+  const DeltaShape tuned{.k_dim = 64, .v_dim = 40, .group = 2, .lengths = {4, 1}};
   expect_the_references_bits(DeltaCase(tuned, {}, Numbers(2)), 2);
-  const DeltaShape any{.k_dim = 33, .v_dim = 7, .lengths = {3}};
+  const DeltaShape any{.k_dim = 33, .v_dim = 7, .lengths = {4}};
   expect_the_references_bits(DeltaCase(any, {.state = DType::BF16}, Numbers(3)), 3);
 }
 
 TEST(EveryKernel, SelectiveState) {
-  const SelectiveShape tuned{.k_dim = 64, .v_dim = 40, .heads_a_group = 2, .lengths = {3, 1}};
+  const SelectiveShape tuned{.k_dim = 64, .v_dim = 40, .heads_a_group = 2, .lengths = {4, 1}};
   expect_the_references_bits(SelectiveCase(tuned, {}, Numbers(4)), 4);
-  const SelectiveShape any{.k_dim = 33, .v_dim = 7, .lengths = {3}};
+  const SelectiveShape any{.k_dim = 33, .v_dim = 7, .lengths = {4}};
   expect_the_references_bits(SelectiveCase(any, {.state = DType::BF16}, Numbers(5)), 5);
 }
 

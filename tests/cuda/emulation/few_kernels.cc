@@ -71,10 +71,10 @@ void launch_recurrence(void (*tuned)(Arg, RecurrentShape),
 }  // namespace
 
 AttendKernel find_attend_fast(const AttendArg& arg) {
-  if (!rows_are(arg.keys, DType::E4M3, 64) || !rows_are(arg.values, DType::E4M3, 64)) {
+  if (!rows_are(arg.keys, DType::E4M3, 80) || !rows_are(arg.values, DType::E4M3, 80)) {
     return {};
   }
-  return {launch_items<attend_fast_kernel<DType::E4M3, 64>, kItemThreads>, kFastRows};
+  return {launch_items<attend_fast_kernel<DType::E4M3, 80>, kItemThreads>, kFastRows};
 }
 
 AttendKernel find_attend_int(const AttendArg& arg) {
