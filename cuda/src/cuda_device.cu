@@ -7,6 +7,7 @@
 
 #include "current_device.h"
 #include "kernel_device.h"
+#include "make_cuda_device.h"
 #include "octavo/error.h"
 #include "staging_ring.h"
 
@@ -62,14 +63,16 @@ class GpuWorkspace final : public Workspace {
 
 class CudaDevice final : public KernelDevice {
  public:
-  explicit CudaDevice(const CudaDeviceOptions& options)
-      : KernelDevice({.fast = options.fast, .tuned_only = options.tuned_only}),
+  CudaDevice(const CudaDeviceOptions& options, const AttendOptions& attend)
+      : KernelDevice(attend),
         ordinal_(options.ordinal),
         name_("cuda:" + std::to_string(options.ordinal)) {
     const CurrentDevice gpu(ordinal_);
     staging_.emplace(options.staging_bytes);
     if (options.workspace_bytes > 0) {
       workspace_.at_least(options.workspace_bytes);
+      // Whichever stream uses it first, also one that the default stream is no order for.
+      check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
     // Freed memory stays with the process: the next allocation of its size is a list operation.
     cudaMemPool_t pool = nullptr;
@@ -77,6 +80,15 @@ class CudaDevice final : public KernelDevice {
     std::uint64_t kept_bytes = ~std::uint64_t{0};
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes),
           "cudaMemPoolSetAttribute");
+  }
+
+  // Kernels may still use the workspace, and what cudaMallocAsync gave is freed without a wait.
+  ~CudaDevice() override {
+    int previous = ordinal_;
+    static_cast<void>(cudaGetDevice(&previous));
+    static_cast<void>(cudaSetDevice(ordinal_));
+    static_cast<void>(cudaDeviceSynchronize());
+    static_cast<void>(cudaSetDevice(previous));
   }
 
   DeviceKind kind() const noexcept override { return DeviceKind::Cuda; }
@@ -119,6 +131,9 @@ class CudaDevice final : public KernelDevice {
   void copy_to_host(void* dst, const void* src, std::int64_t size_bytes) const override {
     const CurrentDevice gpu(ordinal_);
     refuse_capture(stream(), "copy_to_host");
+    if (size_bytes == 0) {
+      return;
+    }
     check(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(size_bytes), cudaMemcpyDeviceToHost,
                           stream().handle),
           "cudaMemcpyAsync to the host");
@@ -126,6 +141,9 @@ class CudaDevice final : public KernelDevice {
   }
 
   void copy(void* dst, const void* src, std::int64_t size_bytes) override {
+    if (size_bytes == 0) {
+      return;
+    }
     const CurrentDevice gpu(ordinal_);
     check(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(size_bytes), cudaMemcpyDeviceToDevice,
                           stream().handle),
@@ -133,6 +151,9 @@ class CudaDevice final : public KernelDevice {
   }
 
   void fill(void* dst, std::uint8_t value, std::int64_t size_bytes) override {
+    if (size_bytes == 0) {
+      return;
+    }
     const CurrentDevice gpu(ordinal_);
     check(cudaMemsetAsync(dst, value, static_cast<std::size_t>(size_bytes), stream().handle),
           "cudaMemsetAsync");
@@ -182,6 +203,13 @@ void check_options(const CudaDeviceOptions& options) {
 }
 
 }  // namespace
+
+std::shared_ptr<Device> make_cuda_device(const CudaDeviceOptions& options,
+                                         const AttendOptions& attend) {
+  check_options(options);
+  return std::make_shared<CudaDevice>(options, attend);
+}
+
 }  // namespace gpu
 }  // namespace octavo::cuda
 
@@ -197,8 +225,8 @@ int cuda_device_count() noexcept {
 }
 
 std::shared_ptr<Device> make_cuda_device(const CudaDeviceOptions& options) {
-  cuda::check_options(options);
-  return std::make_shared<cuda::CudaDevice>(options);
+  return cuda::make_cuda_device(options,
+                                {.fast = options.fast, .tuned_only = options.tuned_only});
 }
 
 CudaStreamGuard::CudaStreamGuard(void* stream) noexcept : previous_(cuda::current_stream) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts_test.sh SOURCE_FOLDER [CASE]: runs the CASE (all of them without one) of tools/run,
-# tools/test, tools/bootstrap and .ci/run in a made-up checkout.
+# tools/test, tools/bootstrap, tools/gpu_check and .ci/run in a made-up checkout.
 #
 # Nothing is built or installed: the checkout holds the scripts and a PATH of stand-ins that write
 # down how they were called. dpkg-query knows the packages listed in $world/installed; apt-get adds
@@ -92,8 +92,8 @@ EOF
 # also in $world/talk. The status is COMMAND's.
 in_world() {
   local status=0
-  env -u DEBIAN_FRONTEND -u RC_PARAMS OCTAVO_JOBS=7 PATH="$world/bin:$PATH" "$@" \
-    >"$world/data" 2>"$world/talk" </dev/null || status=$?
+  env -u DEBIAN_FRONTEND -u RC_PARAMS -u CUDA_VISIBLE_DEVICES OCTAVO_JOBS=7 \
+    PATH="$world/bin:$PATH" "$@" >"$world/data" 2>"$world/talk" </dev/null || status=$?
   cat "$world/data" "$world/talk" >"$world/output"
   return "$status"
 }
@@ -290,6 +290,141 @@ case_test_fails_when_it_cannot_build() {
   in_world "$checkout/.ci/run"
   expect_status 70 $?
   expect_no_call ctest
+}
+
+# A machine with a GPU: "NAME, COMPUTE CAPABILITY". Its programs write down how they were called; a
+# program whose name is in $world/broken fails.
+gpu_machine() {
+  mkdir "$checkout/traces"
+  : >"$checkout/traces/one.jsonl"
+  : >"$checkout/traces/two.jsonl"
+  : >"$world/broken"
+  printf '%s\n' "$1" >"$world/gpu"
+  stand_in nvcc </dev/null
+  stand_in nvidia-smi <<'EOF'
+[[ "$*" == '-i 0 --query-gpu=name,compute_cap --format=csv,noheader' ]] && cat "$world/gpu"
+EOF
+  stand_in git <<'EOF'
+case "$*" in
+  *rev-parse*) echo 0123456789ab ;;
+  *status*) cat "$world/changes" 2>/dev/null ;;
+esac
+EOF
+  stand_in program <<'EOF'
+echo "${0##*/} $*" >>"$world/calls"
+grep -qxF -- "${0##*/}" "$world/broken" && exit 5
+[[ $0 == */gpu_bandwidth ]] && echo "figures of $2" >"$1"
+exit 0
+EOF
+  cp "$world/bin/program" "$world/bin/compute-sanitizer"
+  stand_in cmake <<'EOF'
+echo "cmake $*" >>"$world/calls"
+if [[ $1 == --build ]]; then
+  mkdir -p "$2/tests/bench/gpu" "$2/tests/cuda/gpu"
+  cp "$world/bin/program" "$2/octavo"
+  cp "$world/bin/program" "$2/tests/bench/gpu/gpu_bandwidth"
+fi
+EOF
+}
+
+case_gpu_check_needs_nvcc() {
+  sed -i "s,/usr/local/cuda,$world/nowhere,g" "$checkout/tools/gpu_check"
+  foreign_system cmake
+  PATH=$world/foreign "$world/foreign/env" -u CUDA_PATH -u CUDA_HOME "$checkout/tools/gpu_check" \
+    >"$world/output" 2>&1
+  expect_status 70 $?
+  expect_said 'no nvcc'
+  [[ ! -e $checkout/build ]] || fail 'it began to build'
+}
+
+case_gpu_check_needs_a_gpu() {
+  stand_in nvcc </dev/null
+  stand_in nvidia-smi <<'EOF'
+echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+exit 9
+EOF
+  in_world "$checkout/tools/gpu_check"
+  expect_status 70 $?
+  expect_said 'no GPU'
+  expect_said 'nothing was tested'
+  [[ ! -e $checkout/build ]] || fail 'it began to build'
+}
+
+case_gpu_check_refuses_what_the_kernels_do_not_run_on() {
+  gpu_machine 'Tesla V100-SXM2-16GB, 7.0'
+  in_world "$checkout/tools/gpu_check"
+  expect_status 70 $?
+  expect_said 'Tesla V100-SXM2-16GB has compute capability 7.0'
+  in_world "$checkout/tools/gpu_check" --fast
+  expect_status 70 $?
+  expect_said "no arguments, not '--fast'"
+}
+
+case_gpu_check_tests_and_then_measures() {
+  gpu_machine 'NVIDIA H200, 9.0'
+  in_world "$checkout/tools/gpu_check"
+  expect_status 0 $?
+  expect_call '-DOCTAVO_GPU_TESTS=ON'
+  expect_call '-DOCTAVO_CUDA_ARCHITECTURES=90a-real'
+  expect_call "-DCMAKE_CUDA_COMPILER=$world/bin/nvcc"
+  expect_call '-L ^gpu$'
+  expect_call "octavo check --trace $checkout/traces/one.jsonl --device ref,cuda"
+  expect_call "octavo check --trace $checkout/traces/two.jsonl --device ref,cuda"
+  expect_call 'compute-sanitizer --tool memcheck'
+  expect_call 'compute-sanitizer --tool racecheck'
+  [[ $(cat "$checkout"/cuda/results/*) == 'figures of 0123456789ab' ]] || fail 'no figures'
+  [[ -e $checkout/cuda/results/nvidia-h200-0123456789ab.json ]] ||
+    fail "another name: $(ls "$checkout/cuda/results")"
+}
+
+case_gpu_check_names_changed_sources() {
+  gpu_machine 'NVIDIA A100-SXM4-80GB, 8.0'
+  echo ' M cuda/src/append.cu' >"$world/changes"
+  in_world "$checkout/tools/gpu_check"
+  expect_status 0 $?
+  expect_call '-DOCTAVO_CUDA_ARCHITECTURES=80-real'
+  [[ -e $checkout/cuda/results/nvidia-a100-sxm4-80gb-0123456789ab-dirty.json ]] ||
+    fail "another name: $(ls "$checkout/cuda/results")"
+}
+
+case_gpu_check_measures_nothing_that_is_wrong() {
+  gpu_machine 'NVIDIA H200, 9.0'
+  touch "$world/failing" # ctest
+  in_world "$checkout/tools/gpu_check"
+  expect_status 1 $?
+  expect_said "the kernels' tests (status 8)"
+  expect_call 'compute-sanitizer --tool racecheck' # and yet everything is looked at
+  expect_no_call 'gpu_bandwidth /'
+  rm "$world/failing"
+  local program
+  for program in octavo compute-sanitizer; do
+    echo "$program" >"$world/broken"
+    in_world "$checkout/tools/gpu_check"
+    expect_status 1 $?
+    expect_said '(status 5)'
+    expect_no_call 'gpu_bandwidth /'
+  done
+}
+
+case_gpu_check_leaves_no_half_a_file() {
+  gpu_machine 'NVIDIA H200, 9.0'
+  echo gpu_bandwidth >"$world/broken"
+  in_world "$checkout/tools/gpu_check"
+  expect_status 1 $?
+  expect_said 'benchmarks (status 5)'
+  [[ -z $(find "$checkout/cuda" -name '*.json') ]] || fail 'a file of a run that failed'
+}
+
+case_gpu_check_says_what_it_did_not_look_at() {
+  gpu_machine 'NVIDIA H200, 9.0'
+  rm "$world/bin/compute-sanitizer"
+  foreign_system cmake nvcc nvidia-smi git ctest cp tee tr mv
+  ln -s /bin/true "$world/foreign/ninja"
+  ln -s /bin/true "$world/foreign/c++"
+  PATH=$world/foreign OCTAVO_JOBS=7 "$world/foreign/env" -u CXX -u CUDA_VISIBLE_DEVICES \
+    "$checkout/tools/gpu_check" >"$world/output" 2>&1
+  expect_status 0 $?
+  expect_said 'no compute-sanitizer'
 }
 
 cases=$(declare -F | sed -n 's/^declare -f case_//p')

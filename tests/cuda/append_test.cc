@@ -10,8 +10,6 @@
 #include "octavo/ref_cpu/cpu_device.h"
 #include <gtest/gtest.h>
 
-#include "cuda/src/row_launch.h"
-
 namespace octavo::cuda_test {
 namespace {
 
@@ -62,7 +60,7 @@ TEST(CudaAppend, EveryFormatAndScaleAndHeadDimGivesTheReferencesBytes) {
 }
 
 TEST(CudaAppend, ManyRowsAreWrittenByFewerLanesEach) {
-  const auto device = make_emulated_device();
+  const auto device = device_under_test();
   const auto reference = make_cpu_device(1);
   Random random(6);
   for (const std::int64_t head_dim : kHeadDims) {
@@ -71,7 +69,7 @@ TEST(CudaAppend, ManyRowsAreWrittenByFewerLanesEach) {
         const RowKind keys{from, to, KVScale::PerTokenHead, head_dim};
         const AppendCase test = random_case(random, keys, random_kind(random), StepShape::Decode);
         const LoadedCase loaded(test, device);
-        cuda::append_on(loaded.arg(), {}, 1000, 0);
+        append_in_turns(loaded.arg(), 1000, 0);
         EXPECT_TRUE(loaded.read() == appended(test, reference))
             << to_string(from) << " to " << to_string(to) << ", " << head_dim;
       }
@@ -149,15 +147,14 @@ TEST(CudaAppend, RowsLieFarBeyondFourGibibytes) {
 }
 
 TEST(CudaAppend, MoreRowsThanAGridHoldsAreWrittenInTurns) {
-  const auto device = make_emulated_device();
+  const auto device = device_under_test();
   const auto reference = make_cpu_device(1);
   Random random(4);
   for (int i = 0; i < 20; ++i) {
     const AppendCase test =
         random_case(random, random_kind(random), random_kind(random), StepShape::Prefill);
     const LoadedCase loaded(test, device);
-    const std::int64_t many_rows = i % 4 < 2 ? 0 : cuda::kManyRows;
-    cuda::append_on(loaded.arg(), {}, 1 + i % 2, many_rows);
+    append_in_turns(loaded.arg(), 1 + i % 2, i % 4 < 2 ? 0 : 1'000'000);
     EXPECT_TRUE(loaded.read() == appended(test, reference));
   }
 }

@@ -13,7 +13,7 @@ namespace {
 
 using ops_test::Part;
 
-constexpr EmulatedDeviceOptions kTuned{.tuned_only = true};
+constexpr TestedOptions kTuned{.tuned_only = true};
 
 const std::vector<DType> kFormats = {DType::F32, DType::F16, DType::BF16, DType::E4M3, DType::E5M2};
 const std::vector<std::int64_t> kHeadDims = {64, 80, 96, 128, 192, 256};
@@ -151,7 +151,7 @@ TEST(AttendFloat, ASampleOfEverythingGivesTheBitsOfTheReference) {
                               .partials = pick(2) == 0};
     const int before = static_cast<int>(pick(400)) + 1;
     const Step step = {{0, 1 + static_cast<int>(pick(6))}, {1, 1}};
-    EmulatedDeviceOptions options = kTuned;
+    TestedOptions options = kTuned;
     options.seed = static_cast<std::uint64_t>(pick(3));
     options.attend_workspace_bytes = pick(2) == 0 ? 10000 : 0;
     EXPECT_EQ(difference_from_reference(model, placement, {{0, before}}, {step}, options), "")

@@ -12,7 +12,7 @@ namespace {
 
 using ops_test::Part;
 
-constexpr EmulatedDeviceOptions kGeneral{.general_only = true};
+constexpr TestedOptions kGeneral{.general_only = true};
 
 const std::vector<DType> kFormats = {DType::F32,  DType::F16,  DType::BF16, DType::E4M3,
                                      DType::E5M2, DType::Int8, DType::Int4};

@@ -15,11 +15,11 @@ namespace {
 
 using ops_test::Part;
 
-constexpr EmulatedDeviceOptions kTuned{.tuned_only = true};
-constexpr EmulatedDeviceOptions kGeneral{.general_only = true};
+constexpr TestedOptions kTuned{.tuned_only = true};
+constexpr TestedOptions kGeneral{.general_only = true};
 
 TEST(Attend, SlicesOfTheWorkspaceDoNotShow) {
-  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+  for (TestedOptions options : {kTuned, kGeneral}) {
     for (const std::int64_t bytes : {1, 20000, 100000}) {
       options.attend_workspace_bytes = bytes;
       const Model model{.kv_heads = 2, .group = 3, .window = 40, .sinks = true};
@@ -32,7 +32,7 @@ TEST(Attend, SlicesOfTheWorkspaceDoNotShow) {
 }
 
 TEST(Attend, SequencesOfAStepMayBeOfAnyLength) {
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     const Model model{.kv_heads = 1, .group = 3};
     EXPECT_EQ(difference_from_reference(model, {}, {{1, 255}, {3, 100}},
                                         {{{0, 40}, {1, 1}, {2, 1}, {3, 7}, {4, 2}}}, options),
@@ -41,7 +41,7 @@ TEST(Attend, SequencesOfAStepMayBeOfAnyLength) {
 }
 
 TEST(Attend, APromptInPiecesGivesTheBitsOfTheWholeOne) {
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     const Model model{.kv_heads = 1, .group = 2};
     const Results whole = run_after(model, {}, {{0, 240}}, {{{0, 30}}});
     for (const std::vector<Step>& steps :
@@ -55,14 +55,14 @@ TEST(Attend, APromptInPiecesGivesTheBitsOfTheWholeOne) {
 TEST(Attend, ALongHistoryGivesTheBitsOfTheReference) {
   for (const unsigned seed : {0u, 1u}) {
     const Model model{.kv_heads = 1, .group = 1, .head_dim = 8, .v_head_dim = 16, .sinks = true};
-    EmulatedDeviceOptions options = kGeneral;
+    TestedOptions options = kGeneral;
     options.seed = seed;
     EXPECT_EQ(difference_from_reference(model, {}, {{0, 129 * 256}}, {{{0, 1}}}, options), "");
   }
 }
 
 TEST(Attend, NoOrderOfThreadsShows) {
-  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+  for (TestedOptions options : {kTuned, kGeneral}) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       options.seed = seed;
       Model model{.kv_heads = 2, .group = 4, .soft_cap = 9.0f};
@@ -79,7 +79,7 @@ TEST(Attend, NoOrderOfThreadsShows) {
 // A NaN at a position that some rows of a tile see and others do not: because it comes later, or,
 // the last one of a chunk, because their windows begin behind it.
 TEST(Attend, WhatARowDoesNotSeeDoesNotReachIt) {
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     for (const Part part : {Part::Key, Part::Value}) {
       for (const std::int64_t window : {0, 3}) {
         for (const std::int64_t nan : {255, 262}) {
@@ -130,14 +130,14 @@ TEST(Attend, WithoutCausalityEveryRowSeesEverything) {
       to.attend(changed);
     });
   };
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     for (const std::int64_t window : {0, 20}) {
       const Model model{.kv_heads = 2, .group = 3, .window = window};
       Placement placement{.partials = true};
       const std::vector<Step> steps = {{{0, 6}, {1, 2}}};
       placement.device = [&] { return not_causal(make_cpu_device(1)); };
       const Results expected = run_after(model, placement, {{0, 260}}, steps);
-      placement.device = [&] { return not_causal(make_emulated_device(options)); };
+      placement.device = [&] { return not_causal(device_under_test(options)); };
       EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 260}}, steps)), "");
     }
   }
@@ -159,14 +159,14 @@ TEST(Attend, ARowThatSeesNothingGivesZeroOrItsSink) {
           to.deallocate(lengths, size_bytes);
         });
   };
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     for (const bool sinks : {false, true}) {
       for (const bool knows : {false, true}) {
         const Model model{.kv_heads = 2, .group = 3, .sinks = sinks};
         Placement placement{.partials = true};
         placement.device = [&] { return over_nothing(make_cpu_device(1), knows); };
         const Results expected = run_after(model, placement, {{0, 10}}, {{{0, 2}}});
-        placement.device = [&] { return over_nothing(make_emulated_device(options), knows); };
+        placement.device = [&] { return over_nothing(device_under_test(options), knows); };
         EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 10}}, {{{0, 2}}})), "");
       }
     }
@@ -190,12 +190,12 @@ TEST(Attend, PartialResultsMayLieAnywhere) {
       to.deallocate(memory, size_bytes);
     });
   };
-  for (EmulatedDeviceOptions options : {kTuned, kGeneral}) {
+  for (TestedOptions options : {kTuned, kGeneral}) {
     options.attend_workspace_bytes = 30000;
     const Model model{.kv_heads = 2, .group = 3, .window = 300};
     Placement placement{.partials = true};
     const Results expected = run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}});
-    placement.device = [&] { return shifted(make_emulated_device(options)); };
+    placement.device = [&] { return shifted(device_under_test(options)); };
     EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}})),
               "");
   }
@@ -203,7 +203,7 @@ TEST(Attend, PartialResultsMayLieAnywhere) {
 
 // Rows in the upper part of a pool beyond 4 GiB.
 TEST(Attend, OffsetsOfPoolsHave64Bits) {
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     const Model model{.kv_heads = 2, .group = 2, .kv_dtype = DType::BF16};
     const Placement placement{
         .block_size = 16, .spare_blocks = std::int64_t{1} << 21, .last_blocks = true};

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "octavo/cuda/emulated_device.h"
+#include "device_under_test.h"
 #include "octavo/device_ops.h"
 #include "octavo/ref_cpu/cpu_device.h"
 
@@ -58,8 +58,8 @@ class ChangedDevice final : public Device {
   Attend attend_;
 };
 
-inline Placement on_device(Placement placement, const EmulatedDeviceOptions& options) {
-  placement.device = [options] { return make_emulated_device(options); };
+inline Placement on_device(Placement placement, const TestedOptions& options) {
+  placement.device = [options] { return device_under_test(options); };
   return placement;
 }
 
@@ -100,7 +100,7 @@ inline std::string difference_from_reference(const Model& model,
                                              const Placement& placement,
                                              const Step& before,
                                              const std::vector<Step>& steps,
-                                             const EmulatedDeviceOptions& options) {
+                                             const TestedOptions& options) {
   return difference(run_after(model, placement, before, steps),
                     run_after(model, on_device(placement, options), before, steps));
 }

@@ -2,12 +2,11 @@
 // floats, on and around the ties of each.
 #include "cuda/kernels/convert.cuh"
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "float_bits.h"
+#include "kernel_testing.h"
 #include <gtest/gtest.h>
 
 #include "tests/ref_cpu/numerics/samples.h"
@@ -18,13 +17,11 @@ namespace {
 using numerics_test::from_bits;
 using numerics_test::same;
 
-constexpr std::uint32_t kThreads = 64;
-
 /// to[i] = kOne(from[i])
 template <auto kOne, typename From, typename To>
 __global__ void convert_kernel(const From* from, To* to, std::uint32_t n) {
-  const std::uint32_t threads = gridDim.x * kThreads;
-  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += threads) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
     to[i] = kOne(from[i]);
   }
 }
@@ -32,9 +29,25 @@ __global__ void convert_kernel(const From* from, To* to, std::uint32_t n) {
 /// to[i] = kPair(from[i], from[n - 1 - i])
 template <auto kPair>
 __global__ void convert_pairs_kernel(const float* from, std::uint32_t* to, std::uint32_t n) {
-  const std::uint32_t threads = gridDim.x * kThreads;
-  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += threads) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
     to[i] = kPair(from[i], from[n - 1 - i]);
+  }
+}
+
+/// Element 1 of an array, written and read again, and the words it lies in.
+struct ReadBack {
+  std::uint32_t words[3];
+  float read;
+};
+
+template <DType kDType>
+__global__ void read_back_kernel(const float* from, ReadBack* to, std::uint32_t n) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    to[i] = {{0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0.0f};
+    cuda::store_element(kDType, to[i].words, 1, from[i]);
+    to[i].read = cuda::load_element(kDType, to[i].words, 1);
   }
 }
 
@@ -47,20 +60,16 @@ const std::vector<float>& samples() {
   return floats;
 }
 
-const cuda::LaunchShape kShape{{4}, {kThreads}};
-
 template <auto kOne, auto kPair, typename Reference>
 void expect_narrows(Reference reference, int bits) {
   const std::vector<float>& floats = samples();
   const auto n = static_cast<std::uint32_t>(floats.size());
-  std::vector<std::uint32_t> codes(n);
-  cuda::launch(convert_kernel<kOne, float, std::uint32_t>, kShape, {}, floats.data(), codes.data(),
-               n);
+  const std::vector<std::uint32_t> codes =
+      results_of(convert_kernel<kOne, float, std::uint32_t>, floats);
   for (std::uint32_t i = 0; i < n; ++i) {
     ASSERT_EQ(codes[i], reference(floats[i])) << i;
   }
-  std::vector<std::uint32_t> pairs(n);
-  cuda::launch(convert_pairs_kernel<kPair>, kShape, {}, floats.data(), pairs.data(), n);
+  const std::vector<std::uint32_t> pairs = results_of(convert_pairs_kernel<kPair>, floats);
   for (std::uint32_t i = 0; i < n; ++i) {
     ASSERT_EQ(pairs[i], codes[i] | codes[n - 1 - i] << bits) << i;
   }
@@ -72,9 +81,7 @@ void expect_widens(Reference reference, std::uint32_t codes) {
   for (std::uint32_t i = 0; i < codes; ++i) {
     from[i] = i;
   }
-  std::vector<float> to(codes);
-  cuda::launch(convert_kernel<kOne, std::uint32_t, float>, kShape, {}, from.data(), to.data(),
-               codes);
+  const std::vector<float> to = results_of(convert_kernel<kOne, std::uint32_t, float>, from);
   for (std::uint32_t i = 0; i < codes; ++i) {
     ASSERT_TRUE(same(to[i], reference(i))) << i;
   }
@@ -113,18 +120,20 @@ TEST(CudaConvert, E5M2) {
 }
 
 TEST(CudaConvert, ElementsAreReadAndWrittenAsTheirTypeSays) {
-  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
-    std::vector<std::uint32_t> memory(4, 0xFFFFFFFFu);
-    for (const float x : {1.5f, -0.0f, 1e-6f, 3e38f}) {
-      cuda::store_element(dtype, memory.data(), 1, x);
-      const float stored = dtype == DType::F32   ? x
-                           : dtype == DType::F16 ? ref_cpu::f16_to_f32(ref_cpu::f32_to_f16(x))
-                                                 : ref_cpu::bf16_to_f32(ref_cpu::f32_to_bf16(x));
-      EXPECT_TRUE(same(cuda::load_element(dtype, memory.data(), 1), stored));
+  const std::vector<float> floats{1.5f, -0.0f, 1e-6f, 3e38f};
+  const auto expect = [&](auto kernel, auto narrowed) {
+    const std::vector<ReadBack> results = results_of(kernel, floats);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      EXPECT_TRUE(same(results[i].read, narrowed(floats[i]))) << floats[i];
+      EXPECT_EQ(results[i].words[2], 0xFFFFFFFFu);
+      EXPECT_EQ(results[i].words[0] & 0xFFFFu, 0xFFFFu);
     }
-    EXPECT_EQ(memory[2], 0xFFFFFFFFu);
-    EXPECT_EQ(memory[0] & 0xFFFFu, 0xFFFFu);
-  }
+  };
+  expect(read_back_kernel<DType::F32>, [](float x) { return x; });
+  expect(read_back_kernel<DType::F16>,
+         [](float x) { return ref_cpu::f16_to_f32(ref_cpu::f32_to_f16(x)); });
+  expect(read_back_kernel<DType::BF16>,
+         [](float x) { return ref_cpu::bf16_to_f32(ref_cpu::f32_to_bf16(x)); });
 }
 
 }  // namespace

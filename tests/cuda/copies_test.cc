@@ -13,7 +13,6 @@
 #include "octavo/ref_cpu/cpu_device.h"
 #include <gtest/gtest.h>
 
-#include "cuda/src/row_launch.h"
 #include "tests/ref_cpu/numerics/samples.h"
 
 namespace octavo::cuda_test {
@@ -170,8 +169,8 @@ TEST(CudaCopyBlocks, LongRunsAreCopiedInSlicesAndInTurns) {
                            offset});
     const std::vector<Bytes> expected = copied(test, reference);
     EXPECT_TRUE(copied(test, device_under_test(1)) == expected);
-    EXPECT_TRUE(after(make_emulated_device(), test.images, [&](const auto&, auto arrays) {
-                  cuda::copy_blocks_on(copy_arg(arrays, test.copies), {}, 2);
+    EXPECT_TRUE(after(device_under_test(), test.images, [&](const auto&, auto arrays) {
+                  copy_blocks_in_turns(copy_arg(arrays, test.copies), 2);
                 }) == expected);
   }
 }
@@ -201,7 +200,7 @@ TEST(CudaGatherBlockTable, TakesTheSlotsRows) {
                                     columns,
                                     batch};
       if (most_blocks > 0) {
-        cuda::gather_block_table_on(arg, {}, most_blocks);
+        gather_block_table_in_turns(arg, most_blocks);
       } else {
         device->gather_block_table(arg);
       }
@@ -209,7 +208,7 @@ TEST(CudaGatherBlockTable, TakesTheSlotsRows) {
     };
     const Bytes expected = gathered(reference, 0);
     EXPECT_TRUE(gathered(device_under_test(i), 0) == expected) << i;
-    EXPECT_TRUE(gathered(make_emulated_device(), 1) == expected) << i;
+    EXPECT_TRUE(gathered(device_under_test(), 1) == expected) << i;
   }
 }
 
@@ -238,7 +237,7 @@ TEST(CudaZeroSlots, ClearsTheNamedSlotsAndNoOther) {
         const ZeroSlotsArg arg{arrays.data(), static_cast<std::int64_t>(arrays.size()),
                                slots.data(), static_cast<std::int64_t>(slots.size())};
         if (most_blocks > 0) {
-          cuda::zero_slots_on(arg, {}, most_blocks);
+          zero_slots_in_turns(arg, most_blocks);
         } else {
           on->zero_slots(arg);
         }
@@ -247,7 +246,7 @@ TEST(CudaZeroSlots, ClearsTheNamedSlotsAndNoOther) {
     const std::vector<Bytes> expected = zeroed(reference, 0);
     EXPECT_TRUE(zeroed(device_under_test(i), 0) == expected) << i;
     if (i < 10) {
-      EXPECT_TRUE(zeroed(make_emulated_device(), 1) == expected) << i;
+      EXPECT_TRUE(zeroed(device_under_test(), 1) == expected) << i;
     }
   }
 }

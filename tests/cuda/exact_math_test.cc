@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernel_testing.h"
 #include <gtest/gtest.h>
 
 #include "cuda/kernels/exact_math.cuh"
@@ -19,13 +20,16 @@ using numerics_test::from_bits;
 using numerics_test::same;
 using numerics_test::to_bits;
 
-constexpr std::uint32_t kThreads = 64;
+/// The domain of exp2_spec ends at 127.5.
+__device__ float exp2_in_domain(float x) {
+  return x < 127.5f ? cuda::exp2_spec(x) : 0.0f;
+}
 
 /// to[i] = kFunction(from[i])
 template <auto kFunction>
 __global__ void apply_kernel(const float* from, float* to, std::uint32_t n) {
-  const std::uint32_t threads = gridDim.x * kThreads;
-  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += threads) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
     to[i] = kFunction(from[i]);
   }
 }
@@ -52,18 +56,14 @@ const std::vector<float>& samples() {
 template <auto kFunction, typename Reference>
 void expect_equal(Reference reference) {
   const std::vector<float>& floats = samples();
-  const auto n = static_cast<std::uint32_t>(floats.size());
-  std::vector<float> results(n);
-  cuda::launch(apply_kernel<kFunction>, {{4}, {kThreads}}, {}, floats.data(), results.data(), n);
-  for (std::uint32_t i = 0; i < n; ++i) {
+  const std::vector<float> results = results_of(apply_kernel<kFunction>, floats);
+  for (std::size_t i = 0; i < floats.size(); ++i) {
     ASSERT_TRUE(same(results[i], reference(floats[i]))) << floats[i];
   }
 }
 
 TEST(CudaExactMath, Exp2) {
-  // Its domain ends at 127.5.
-  expect_equal<[](float x) { return x < 127.5f ? cuda::exp2_spec(x) : 0.0f; }>(
-      [](float x) { return x < 127.5f ? ref_cpu::exp2_spec(x) : 0.0f; });
+  expect_equal<exp2_in_domain>([](float x) { return x < 127.5f ? ref_cpu::exp2_spec(x) : 0.0f; });
 }
 
 TEST(CudaExactMath, Exp) {

@@ -5,6 +5,9 @@ set(OCTAVO_HAS_CUDA OFF)
 if(NOT OCTAVO_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "OCTAVO_CUDA: '${OCTAVO_CUDA}' is none of AUTO, ON, OFF")
 endif()
+if(OCTAVO_GPU_TESTS AND NOT OCTAVO_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "OCTAVO_GPU_TESTS needs OCTAVO_CUDA=ON; it is ${OCTAVO_CUDA}")
+endif()
 if(OCTAVO_CUDA STREQUAL "OFF")
   return()
 endif()
@@ -43,3 +46,12 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
 endif()
 set(OCTAVO_HAS_CUDA ON)
+
+# Machine code for Ampere and Hopper, PTX for what comes after.
+set(OCTAVO_ALL_CUDA_ARCHITECTURES "80-real;90a-real;90-virtual")
+set(OCTAVO_CUDA_ARCHITECTURES "${OCTAVO_ALL_CUDA_ARCHITECTURES}" CACHE STRING
+  "What GPUs the kernels are compiled for, as CMake's CUDA_ARCHITECTURES")
+# Every operation is rounded where it is written: nothing is fused, flushed or approximated.
+set(OCTAVO_CUDA_OPTIONS -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
+  "SHELL:-Xcompiler -ffp-contract=off,-Wall,-Wextra,-Wshadow"
+  $<$<BOOL:${OCTAVO_WERROR}>:-Werror=all-warnings>)

@@ -1,6 +1,6 @@
 include(GoogleTest)
 
-# octavo_test(NAME LABEL unit|prop|sim|cli|slow SOURCES a.cc ... [LIBS target ...]
+# octavo_test(NAME LABEL unit|prop|sim|cli|slow|gpu SOURCES a.cc ... [LIBS target ...]
 #             [TIMEOUT seconds])
 #
 # A GoogleTest program, registered test by test under its label. RapidCheck is at hand in all of
@@ -11,9 +11,9 @@ function(octavo_test name)
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "octavo_test(${name}): unknown '${arg_UNPARSED_ARGUMENTS}', or no SOURCES")
   endif()
-  if(NOT arg_LABEL MATCHES "^(unit|prop|sim|cli|slow)$")
+  if(NOT arg_LABEL MATCHES "^(unit|prop|sim|cli|slow|gpu)$")
     message(FATAL_ERROR
-      "octavo_test(${name}): LABEL '${arg_LABEL}' is none of unit, prop, sim, cli, slow")
+      "octavo_test(${name}): LABEL '${arg_LABEL}' is none of unit, prop, sim, cli, slow, gpu")
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)

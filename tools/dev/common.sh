@@ -1,4 +1,5 @@
-# What tools/run, tools/test, tools/bench and tools/bootstrap share. Sourced, never run.
+# What tools/run, tools/test, tools/bench, tools/gpu_check and tools/bootstrap share. Sourced, never
+# run.
 #
 # All talk goes to stderr: stdout belongs to the program that is started in the end.
 # shellcheck shell=bash
