@@ -92,7 +92,6 @@ class BlockManager::Impl {
   struct StepDemand {
     std::int64_t blocks = 0;    ///< New blocks.
     std::int64_t released = 0;  ///< Blocks that windows give back first.
-    bool plain = true;          ///< No slot rewinds, seals, rewrites or begins: the usual decode.
   };
 
   // What became of the checks of a step.
@@ -169,6 +168,7 @@ class BlockManager::Impl {
                                    int slot,
                                    std::int64_t count,
                                    std::int64_t past) const;
+  void check_past(std::size_t index, int slot, std::int64_t count, std::int64_t past) const;
   [[noreturn]] void throw_growth(const char* call,
                                  int slot,
                                  std::int64_t from,
@@ -203,6 +203,10 @@ class BlockManager::Impl {
   bool commits_quietly(const Slot& slot, std::int64_t position) const noexcept {
     return position == slot.reserved && position < slot.seal_at && config_.window == 0;
   }
+  // And what a step writes from there on is the slot's own: it does no more than bind blocks.
+  bool goes_on_plainly(const Slot& slot, std::int32_t position) const noexcept {
+    return commits_quietly(slot, position) && position >= slot.writable_from && slot.active;
+  }
   static void commit_reserved(Slot& slot) noexcept {
     if (slot.stepped) {
       slot.in_flight_end = 0;  // N9
@@ -214,13 +218,16 @@ class BlockManager::Impl {
   void grow(int slot_index, std::int32_t count) noexcept;
   void bind_cells(Slot& slot, int slot_index, std::int32_t cells_needed) noexcept;
   template <class Batch>
-  StepShape check_sequences(const Batch& batch);
+  static void check_total(const Batch& batch);
   template <class Batch>
-  void apply_plain(const Batch& batch) noexcept;
+  StepShape check_sequences(Batch batch);
+  template <class Batch>
+  void apply_plain(Batch batch) noexcept;
   template <class Batch>
   void apply_in_order(Batch batch) noexcept;
   template <class Batch>
-  StepPlan step(const Batch& batch);
+  StepPlan step(Batch batch);
+  StepPlan step_of_many(const StepBatch& batch);
   void rewrite(int slot_index, std::int32_t from, std::int32_t cells_needed) noexcept;
   void give_up(int slot_index, std::int32_t from) noexcept;
   void cut_prompt(int slot_index, std::int32_t position) noexcept;

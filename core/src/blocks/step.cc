@@ -54,6 +54,19 @@ void BlockManager::Impl::throw_sequence(std::size_t index,
   throw_growth(kCall, slot, past, count);
 }
 
+// A sequence that may rewind.
+void BlockManager::Impl::check_past(std::size_t index,
+                                    int slot,
+                                    std::int64_t count,
+                                    std::int64_t past) const {
+  if (past < 0 || past > slots_[at(slot)].reserved) {
+    throw_sequence(index, slot, count, past);
+  }
+  if (config_.window > 0) {
+    check_rewind("prepare_step", slot, past);
+  }
+}
+
 void BlockManager::Impl::throw_growth(const char* call,
                                       int slot,
                                       std::int64_t from,
@@ -94,13 +107,11 @@ std::int32_t BlockManager::Impl::first_in_window(std::int64_t position) const no
 }
 
 // What the slot will need after it has committed `position` and grows by `count` from there.
-inline void BlockManager::Impl::add_demand(const Slot& slot,
-                                           std::int32_t position,
-                                           std::int32_t count,
-                                           StepDemand& demand) const noexcept {
+void BlockManager::Impl::add_demand(const Slot& slot,
+                                    std::int32_t position,
+                                    std::int32_t count,
+                                    StepDemand& demand) const noexcept {
   const std::int32_t cells_needed = blocks_for(std::int64_t{position} + count);
-  demand.plain &= position == slot.reserved && position < slot.seal_at &&
-                  position >= slot.writable_from && slot.active;
   if (position < slot.writable_from && count > 0) {
     demand.blocks += rewrite_demand(slot, position, cells_needed);
   } else {
@@ -209,17 +220,28 @@ inline void BlockManager::Impl::check_sizes(const StepBatch& batch) {
   }
 }
 
+// The lengths of a prefill add up to one.
+template <class Batch>
+void BlockManager::Impl::check_total(const Batch& batch) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t total = batch.total_count();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    total += batch.past_len(i);
+  }
+  if (total > kMost) {
+    throw_outside("prepare_step", "sum of the lengths after the step", total, 0, kMost);
+  }
+}
+
 template <class Batch>
 [[gnu::always_inline]] inline BlockManager::Impl::StepShape BlockManager::Impl::check_sequences(
-    const Batch& batch) {
+    Batch batch) {
   if (Batch::kMany) {
     begin_batch();
   }
-  const bool windowed = config_.window > 0;
   StepDemand demand;
-  demand.plain = !windowed;
-  std::int64_t total_k = 0;
-  bool decode = true;
+  std::int64_t plain_blocks = 0;
+  bool plain = true;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Slot& slot = checked_slot("prepare_step", batch.slot(i));
     const std::int64_t count = batch.count(i);
@@ -227,27 +249,29 @@ template <class Batch>
     if (Batch::kMany) {
       mark_named("prepare_step", slot, batch.slot(i));
     }
-    if (count < 1 || past < 0 || past > slot.reserved || past + count > row_tokens_) {
+    if (count < 1 || past + count > row_tokens_) {
       throw_sequence(i, batch.slot(i), count, past);
     }
-    if (windowed) {
-      check_rewind("prepare_step", batch.slot(i), past);
+    if (goes_on_plainly(slot, past)) [[likely]] {
+      plain_blocks += std::max(0, blocks_for(past + count) - slot.cells);
+    } else {
+      check_past(i, batch.slot(i), count, past);
+      add_demand(slot, past, static_cast<std::int32_t>(count), demand);
+      plain = false;
     }
-    total_k += past + count;
-    decode = decode && count == 1;
-    add_demand(slot, past, static_cast<std::int32_t>(count), demand);
   }
-  if (Batch::kMany && !decode && total_k > std::numeric_limits<std::int32_t>::max()) {
-    throw_outside("prepare_step", "sum of the lengths after the step", total_k, 0,
-                  std::numeric_limits<std::int32_t>::max());
+  demand.blocks += plain_blocks;
+  const bool decode = batch.total_count() == std::ssize(batch);  // No count is below 1.
+  if (Batch::kMany && !decode) {
+    check_total(batch);
   }
-  return {decode, demand.plain, check_available("prepare_step", demand)};
+  return {decode, plain, check_available("prepare_step", demand)};
 }
 
 // A commit of a plain step changes nothing but the slot's own lengths, and the reservation can be
 // done in one go with it.
 template <class Batch>
-[[gnu::always_inline]] inline void BlockManager::Impl::apply_plain(const Batch& batch) noexcept {
+[[gnu::always_inline]] inline void BlockManager::Impl::apply_plain(Batch batch) noexcept {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Slot& slot = slots_[at(batch.slot(i))];
     const std::int32_t past = batch.past_len(i);
@@ -275,7 +299,7 @@ void BlockManager::Impl::apply_in_order(Batch batch) noexcept {
 }
 
 template <class Batch>
-[[gnu::always_inline]] inline StepPlan BlockManager::Impl::step(const Batch& batch) {
+[[gnu::always_inline]] inline StepPlan BlockManager::Impl::step(Batch batch) {
   const auto [decode, plain, blocks_left] = check_sequences(batch);
 
   copies_.clear();
@@ -301,11 +325,15 @@ template <class Batch>
   return {{lengths, batch.size() + 1}, false};
 }
 
+[[gnu::noinline]] StepPlan BlockManager::Impl::step_of_many(const StepBatch& batch) {
+  return step(batch);
+}
+
 [[gnu::always_inline]] inline StepPlan BlockManager::Impl::prepare_step(const StepBatch& batch) {
   check_sizes(batch);
   return batch.size() == 1
              ? step(blocks::StepOfOne{batch.slot(0), batch.past_len(0), batch.count(0)})
-             : step(batch);
+             : step_of_many(batch);
 }
 
 inline void BlockManager::Impl::check_step(const StepBatch& batch) {

@@ -17,6 +17,7 @@ struct StepBatch {
   std::int64_t count(std::size_t index) const noexcept {
     return std::int64_t{cu_seqlens_q[index + 1]} - cu_seqlens_q[index];
   }
+  std::int64_t total_count() const noexcept { return cu_seqlens_q[size()]; }
 };
 
 /// A batch of one, which is what a replay has. By value and with its size known, so that the
@@ -31,6 +32,7 @@ struct StepOfOne {
   int slot(std::size_t /*index*/) const noexcept { return only_slot; }
   std::int32_t past_len(std::size_t /*index*/) const noexcept { return only_past_len; }
   std::int64_t count(std::size_t /*index*/) const noexcept { return only_count; }
+  std::int64_t total_count() const noexcept { return only_count; }
 };
 
 }  // namespace octavo::blocks
