@@ -34,24 +34,25 @@ void require_fresh(const char* call, const Slot& slot, int index) {
                   " is negative; it must be a length or kAddressableAll (-1)");
 }
 
-[[noreturn]] void throw_larger_than_pool(std::int64_t tokens,
-                                         std::int64_t blocks,
-                                         std::int64_t pool) {
-  throw Error(ErrorCode::ResourceExhausted, "admit: a prompt of " + std::to_string(tokens) +
-                                                " tokens needs " + std::to_string(blocks) +
-                                                " blocks, the pool has " + std::to_string(pool));
-}
-
-// `addressable_len` with kAddressableAll resolved, cut to `length`.
-std::int64_t shared_length(std::int64_t addressable_len, std::int64_t length) {
-  return addressable_len == kAddressableAll ? length : std::min(addressable_len, length);
-}
-
 }  // namespace
 
+// No admit may bring such a prompt.
+void BlockManager::Impl::throw_prompt(std::int64_t length, std::int64_t addressable_len) const {
+  if (length < 1 || length > row_tokens_) {
+    throw_outside("admit", "prompt length", length, 1, row_tokens_);
+  }
+  if (addressable_len < kAddressableAll) {
+    throw_negative("admit", addressable_len);
+  }
+  throw Error(ErrorCode::ResourceExhausted,
+              "admit: a prompt of " + std::to_string(length) + " tokens needs " +
+                  std::to_string(blocks_for(length)) + " blocks, the pool has " +
+                  std::to_string(config_.num_blocks));
+}
+
 void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_id) {
-  require_fresh("set_namespace", checked_slot("set_namespace", slot_index), slot_index);
-  Slot& slot = slots_[at(slot_index)];
+  Slot& slot = checked_slot("set_namespace", slot_index);
+  require_fresh("set_namespace", slot, slot_index);
   const blocks::NodeId root = tree_.acquire_root(namespace_id);
   if (root == kNoNode) {
     throw Error(ErrorCode::ResourceExhausted,
@@ -63,84 +64,9 @@ void BlockManager::Impl::set_namespace(int slot_index, std::uint64_t namespace_i
   slot.root = slot.node = root;
 }
 
-std::int64_t BlockManager::Impl::admit(int slot_index,
-                                       std::span<const std::int32_t> prompt,
-                                       std::int64_t addressable_len) {
-  require_fresh("admit", checked_slot("admit", slot_index), slot_index);
-  const auto length = static_cast<std::int64_t>(prompt.size());
-  if (length < 1 || length > row_tokens_) {
-    throw_outside("admit", "prompt length", length, 1, row_tokens_);
-  }
-  if (addressable_len < kAddressableAll) {
-    throw_negative("admit", addressable_len);
-  }
-  if (config_.window == 0 && blocks_for(length) > config_.num_blocks) {
-    throw_larger_than_pool(length, blocks_for(length), config_.num_blocks);
-  }
-  prompts_.make_room(slot_index, prompt.size());
-
-  // Nothing raises from here on.
-  copies_.clear();
-  Slot& slot = slots_[at(slot_index)];
-  activate(slot);
-  slot.admitted = true;
-  blocks::AdmittedPrompt& admitted = prompts_[slot_index];
-  admitted.length = admitted.admitted_length = static_cast<std::int32_t>(length);
-  std::copy(prompt.begin(), prompt.end(), admitted.tokens);
-  const std::int64_t shared = shared_length(addressable_len, length);
-  admitted.admitted_shared = static_cast<std::int32_t>(shared);
-
-  std::int64_t served = 0;
-  if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
-    slot.enroll_blocks = whole_blocks(shared);
-    const std::int64_t limit = std::min(length - 1, shared);  // Never a whole prompt.
-    served = serve_prefix(slot_index, prompt, limit);
-  }
-  slot.reserved = slot.committed = static_cast<std::int32_t>(served);
-  if (!copies_.empty()) {
-    slot.in_flight_end = slot.committed + 1;  // In the copy's target (N9).
-  }
-  refresh_watermarks(slot);
-
-  counters_.admits.add(1);
-  counters_.prompt_tokens.add(length);
-  counters_.hit_tokens.add(served);
-  counters_.hit_blocks.add(slot.path_blocks);
-  counters_.missed_blocks.add(whole_blocks(length) - slot.path_blocks);
-  note_levels();
-  return served;
-}
-
-CachedPrefix BlockManager::Impl::cached_prefix(std::span<const std::int32_t> prompt,
-                                               std::int64_t addressable_len,
-                                               std::uint64_t namespace_id) const {
-  const auto length = static_cast<std::int64_t>(prompt.size());
-  if (addressable_len < kAddressableAll) {
-    throw_negative("cached_prefix", addressable_len);
-  }
-  if (!sharing_ || length == 0) {
-    return {};
-  }
-  const blocks::NodeId root = tree_.current_root(namespace_id);
-  if (root == kNoNode) {
-    return {};
-  }
-  const std::int64_t limit =
-      std::min({length - 1, shared_length(addressable_len, length), row_tokens_});
-  const auto found =
-      tree_.peek(root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)));
-  const std::int64_t whole = tokens_of(static_cast<std::int32_t>(found.blocks));
-  const Key* key = found.node == kNoNode
-                       ? nullptr
-                       : tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
-  return {whole + (key == nullptr ? 0 : key->length), found.parked};
-}
-
 // Binds the longest cached prefix of at most `limit` tokens; returns its length.
-std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
-                                              std::span<const std::int32_t> prompt,
-                                              std::int64_t limit) noexcept {
-  Slot& slot = slots_[at(slot_index)];
+[[gnu::always_inline]] inline std::int64_t BlockManager::Impl::serve_prefix(
+    Slot& slot, int slot_index, std::span<const std::int32_t> prompt, std::int64_t limit) noexcept {
   BlockId* cells = row(slot_index);
   if (auto* order = tree_.order()) {
     order->asked(
@@ -184,6 +110,84 @@ std::int64_t BlockManager::Impl::serve_prefix(int slot_index,
   }
   counters_.partial_hits.add(1);
   return whole + key.length;
+}
+
+inline std::int64_t BlockManager::Impl::admit(int slot_index,
+                                              std::span<const std::int32_t> prompt,
+                                              std::int64_t addressable_len) {
+  Slot& slot = checked_slot("admit", slot_index);
+  require_fresh("admit", slot, slot_index);
+  const std::int64_t length = std::ssize(prompt);
+  if (length < 1 || length > prompt_tokens_max_ || addressable_len < kAddressableAll) {
+    throw_prompt(length, addressable_len);
+  }
+  const std::int64_t shared = shared_length(addressable_len, length);
+  prompts_.admit(slot_index, prompt, static_cast<std::int32_t>(shared));
+
+  // Nothing raises from here on.
+  copies_.clear();
+  activate(slot);
+  slot.admitted = true;
+  std::int64_t served = 0;
+  if (sharing_ && shares(slot)) {
+    slot.enroll_blocks = whole_blocks(shared);
+    const std::int64_t limit = std::min(length - 1, shared);  // Never a whole prompt.
+    served = serve_prefix(slot, slot_index, prompt, limit);
+  }
+  slot.reserved = slot.committed = static_cast<std::int32_t>(served);
+  if (!copies_.empty()) {
+    slot.in_flight_end = slot.committed + 1;  // In the copy's target (N9).
+  }
+  refresh_watermarks(slot);
+
+  counters_.admits.add(1);
+  counters_.prompt_tokens.add(length);
+  counters_.hit_tokens.add(served);
+  counters_.hit_blocks.add(slot.path_blocks);
+  counters_.missed_blocks.add(whole_blocks(length) - slot.path_blocks);
+  note_bound();
+  return served;
+}
+
+CachedPrefix BlockManager::Impl::cached_prefix(std::span<const std::int32_t> prompt,
+                                               std::int64_t addressable_len,
+                                               std::uint64_t namespace_id) const {
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (addressable_len < kAddressableAll) {
+    throw_negative("cached_prefix", addressable_len);
+  }
+  if (!sharing_ || length == 0) {
+    return {};
+  }
+  const blocks::NodeId root = tree_.current_root(namespace_id);
+  if (root == kNoNode) {
+    return {};
+  }
+  const std::int64_t limit =
+      std::min({length - 1, shared_length(addressable_len, length), row_tokens_});
+  const auto found =
+      tree_.peek(root, prompt.data(), static_cast<std::uint32_t>(whole_blocks(limit)));
+  const std::int64_t whole = tokens_of(static_cast<std::int32_t>(found.blocks));
+  const Key* key = found.node == kNoNode
+                       ? nullptr
+                       : tree_.longest_key(found.node, prompt.data() + whole, limit - whole);
+  return {whole + (key == nullptr ? 0 : key->length), found.parked};
+}
+
+// --- The public face ---
+
+void BlockManager::set_namespace(int slot, std::uint64_t namespace_id) {
+  whole("set_namespace", impl_).set_namespace(slot, namespace_id);
+}
+std::int64_t BlockManager::admit(int slot,
+                                 std::span<const std::int32_t> prompt,
+                                 std::int64_t addressable_len) {
+  return whole("admit", impl_).admit(slot, prompt, addressable_len);
+}
+CachedPrefix BlockManager::cached_prefix(std::span<const std::int32_t> prompt,
+                                         std::int64_t addressable_len,
+                                         std::uint64_t namespace_id) const {
+  return whole("cached_prefix", impl_).cached_prefix(prompt, addressable_len, namespace_id);
 }
 
 }  // namespace octavo

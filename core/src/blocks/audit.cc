@@ -267,4 +267,10 @@ void BlockManager::Impl::audit() const {
   tree_.audit(slots_at_node, pool_.untouched());
 }
 
+// --- The public face ---
+
+void BlockManager::audit() const {
+  whole("audit", impl_).audit();
+}
+
 }  // namespace octavo

@@ -23,6 +23,11 @@ void throw_outside(const char* call,
                   " is outside [" + std::to_string(low) + ", " + std::to_string(high) + "]");
 }
 
+void throw_moved_from(const char* call) {
+  throw Error(ErrorCode::FailedPrecondition,
+              std::string(call) + ": the block manager was moved from");
+}
+
 namespace {
 
 constexpr const char* kMake = "BlockManager";
@@ -79,6 +84,9 @@ BlockManager::Impl::Impl(const BlockManagerConfig& config)
   if (config.max_tokens_per_seq > 0) {
     row_tokens_ = std::min(row_tokens_, config.max_tokens_per_seq);
   }
+  prompt_tokens_max_ = config.window > 0
+                           ? row_tokens_
+                           : std::min(row_tokens_, config.num_blocks * config.block_size);
   constexpr std::size_t kCellsPerLine = 16;
   row_stride_ = ((at(row_cells_) + kCellsPerLine - 1) / kCellsPerLine | 1) * kCellsPerLine;
   if (row_stride_ > static_cast<std::size_t>(-1) / at(config.max_seqs)) {
@@ -128,87 +136,8 @@ BlockManager::~BlockManager() = default;
 BlockManager::BlockManager(BlockManager&&) noexcept = default;
 BlockManager& BlockManager::operator=(BlockManager&&) noexcept = default;
 
-namespace {
-
-template <class Impl>
-Impl& whole(const char* call, const std::unique_ptr<Impl>& impl) {
-  if (impl == nullptr) {
-    throw Error(ErrorCode::FailedPrecondition,
-                std::string(call) + ": the block manager was moved from");
-  }
-  return *impl;
-}
-
-}  // namespace
-
-void BlockManager::set_namespace(int slot, std::uint64_t namespace_id) {
-  whole("set_namespace", impl_).set_namespace(slot, namespace_id);
-}
-std::int64_t BlockManager::admit(int slot,
-                                 std::span<const std::int32_t> prompt,
-                                 std::int64_t addressable_len) {
-  return whole("admit", impl_).admit(slot, prompt, addressable_len);
-}
-void BlockManager::reserve(std::span<const std::int32_t> slots,
-                           std::span<const std::int32_t> n_new,
-                           std::span<std::int32_t> offsets) {
-  whole("reserve", impl_).reserve(slots, n_new, offsets);
-}
-void BlockManager::check_reserve(std::span<const std::int32_t> slots,
-                                 std::span<const std::int32_t> n_new) {
-  whole("reserve", impl_).check_reserve(slots, n_new, slots.size());
-}
-void BlockManager::check_step(std::span<const std::int32_t> cu_seqlens_q,
-                              std::span<const std::int32_t> past_len,
-                              std::span<const std::int32_t> slots) {
-  (void)whole("prepare_step", impl_).check_step(cu_seqlens_q, past_len, slots);
-}
-StepPlan BlockManager::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
-                                    std::span<const std::int32_t> past_len,
-                                    std::span<const std::int32_t> slots) {
-  return whole("prepare_step", impl_).prepare_step(cu_seqlens_q, past_len, slots);
-}
-void BlockManager::update_position(int slot, std::int64_t new_pos) {
-  whole("update_position", impl_).update_position(slot, new_pos);
-}
-void BlockManager::retire(int slot,
-                          std::span<const std::int32_t> history,
-                          std::int64_t addressable_len,
-                          std::span<const std::int64_t> boundaries) {
-  whole("retire", impl_).retire(slot, history, addressable_len, boundaries);
-}
-void BlockManager::note_output(int slot, std::int64_t output_tokens) {
-  whole("note_output", impl_).note_output(slot, output_tokens);
-}
-void BlockManager::evict(int slot) {
-  whole("evict", impl_).evict(slot);
-}
-void BlockManager::abandon(int slot) {
-  whole("abandon", impl_).abandon(slot);
-}
-std::int64_t BlockManager::release_quarantined() {
-  return whole("release_quarantined", impl_).release_quarantined();
-}
-void BlockManager::invalidate_namespace(std::uint64_t namespace_id) {
-  whole("invalidate_namespace", impl_).invalidate_namespace(namespace_id);
-}
-void BlockManager::reset() {
-  whole("reset", impl_).reset();
-}
-void BlockManager::set_retention(int slot, int priority, std::int64_t ttl_ticks) {
-  whole("set_retention", impl_).set_retention(slot, priority, ttl_ticks);
-}
-void BlockManager::advance_clock(std::int64_t now_ticks) {
-  whole("advance_clock", impl_).advance_clock(now_ticks);
-}
-
 std::span<const BlockCopy> BlockManager::copies() const noexcept {
   return impl_ == nullptr ? std::span<const BlockCopy>{} : impl_->copies();
-}
-CachedPrefix BlockManager::cached_prefix(std::span<const std::int32_t> prompt,
-                                         std::int64_t addressable_len,
-                                         std::uint64_t namespace_id) const {
-  return whole("cached_prefix", impl_).cached_prefix(prompt, addressable_len, namespace_id);
 }
 std::span<const std::int32_t> BlockManager::block_table(int slot) const {
   return whole("block_table", impl_).block_table(slot);
@@ -240,12 +169,6 @@ BlockManagerStats BlockManager::stats() const noexcept {
 const BlockManagerConfig& BlockManager::config() const noexcept {
   static const BlockManagerConfig kMovedFrom{};
   return impl_ == nullptr ? kMovedFrom : impl_->config();
-}
-void BlockManager::audit() const {
-  whole("audit", impl_).audit();
-}
-std::uint64_t BlockManager::digest() const {
-  return whole("digest", impl_).digest();
 }
 
 }  // namespace octavo

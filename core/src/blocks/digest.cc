@@ -143,4 +143,10 @@ std::uint64_t BlockManager::Impl::digest() const {
   return hasher.value();
 }
 
+// --- The public face ---
+
+std::uint64_t BlockManager::digest() const {
+  return whole("digest", impl_).digest();
+}
+
 }  // namespace octavo

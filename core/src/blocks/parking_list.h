@@ -4,6 +4,8 @@
 // strict order of parking evicts leaves before their parents by itself.
 #pragma once
 
+#include <utility>
+
 #include "base/relaxed_counter.h"
 #include "blocks/run_store.h"
 
@@ -15,12 +17,12 @@ class ParkingList {
   std::int64_t blocks() const noexcept { return blocks_.get(); }
 
   /// Parks the node as the most recent.
-  void park(RunStore& store, NodeId id) noexcept {
-    Node& node = store.node(id);
+  void park(RunStore& store, Node& node, NodeId id) noexcept {
     node.parked = true;
     node.older = newest_;
     node.newer = kNoNode;
-    link(store, id);
+    (newest_ != kNoNode ? store.node(newest_).newer : oldest_) = id;
+    newest_ = id;
     blocks_.add(node.size);
   }
 
@@ -29,13 +31,12 @@ class ParkingList {
     Node& node = store.node(id);
     node.parked = true;
     node.older = before;
-    node.newer = store.node(before).newer;
-    link(store, id);
+    node.newer = std::exchange(store.node(before).newer, id);
+    (node.newer != kNoNode ? store.node(node.newer).older : newest_) = id;
   }
 
   /// Takes the node off the list with all of its blocks.
-  void unpark(RunStore& store, NodeId id) noexcept {
-    Node& node = store.node(id);
+  void unpark(RunStore& store, Node& node) noexcept {
     node.parked = false;
     (node.older != kNoNode ? store.node(node.older).newer : oldest_) = node.newer;
     (node.newer != kNoNode ? store.node(node.newer).older : newest_) = node.older;
@@ -52,12 +53,6 @@ class ParkingList {
   }
 
  private:
-  void link(RunStore& store, NodeId id) noexcept {
-    const Node& node = store.node(id);
-    (node.older != kNoNode ? store.node(node.older).newer : oldest_) = id;
-    (node.newer != kNoNode ? store.node(node.newer).older : newest_) = id;
-  }
-
   NodeId oldest_ = kNoNode;
   NodeId newest_ = kNoNode;
   RelaxedCounter blocks_;

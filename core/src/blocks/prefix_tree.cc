@@ -67,13 +67,7 @@ NodeId PrefixTree::latest_root(std::uint64_t namespace_id) const noexcept {
   });
 }
 
-NodeId PrefixTree::acquire_root(std::uint64_t namespace_id) noexcept {
-  // Of a namespace's generations at most one is not stale. The guess's record may be another's now.
-  Node& recent = store_.node(recent_root_);
-  if (recent.kind == NodeKind::Root && !recent.stale && recent.root.namespace_id == namespace_id) {
-    ++recent.root.users;
-    return recent_root_;
-  }
+NodeId PrefixTree::find_or_make_root(std::uint64_t namespace_id) noexcept {
   const NodeId latest = latest_root(namespace_id);
   if (latest != kNoNode && !store_.node(latest).stale) {
     ++store_.node(latest).root.users;
@@ -128,45 +122,6 @@ void PrefixTree::free_root(NodeId id) noexcept {
   store_.give_node(id);
 }
 
-// --- Holding and parking ---
-
-void PrefixTree::hold(NodeId id) noexcept {
-  while (store_.node(id).kind != NodeKind::Root) {
-    Node& node = store_.node(id);
-    if (node.holders++ > 0) {
-      return;  // Its parents are held already.
-    }
-    if (node.parked) {
-      parking_.unpark(store_, id);
-      if (order_ != nullptr) {
-        order_->unparked(id);
-      }
-    }
-    id = node.parent;
-  }
-}
-
-void PrefixTree::drop(NodeId id) noexcept {
-  while (store_.node(id).kind != NodeKind::Root) {
-    Node& node = store_.node(id);
-    if (--node.holders > 0) {
-      return;
-    }
-    parking_.park(store_, id);
-    if (order_ != nullptr) {
-      order_->parked(id);
-      tell_if_bare(id);
-    }
-    id = node.parent;
-  }
-}
-
-void PrefixTree::tell_if_bare(NodeId id) noexcept {
-  if (is_bare(store_.node(id))) {
-    order_->bare(id);
-  }
-}
-
 // --- Shape ---
 
 // The back part keeps the id, so that children, keys, holders and the slot that grows the run stay
@@ -211,6 +166,34 @@ NodeId PrefixTree::ancestor(NodeId id, std::uint32_t end, std::uint32_t keep) no
   return id;
 }
 
+inline NodeId PrefixTree::append_or_make(NodeId under,
+                                         NodeId own,
+                                         const std::int32_t* tokens,
+                                         const BlockId* cells,
+                                         std::uint32_t count) noexcept {
+  const Missed missed = std::exchange(missed_, {});
+  Node& parent = store_.node(under);
+  if (under == own && parent.holders == 1 && parent.children == 0 && parent.keys == 0) {
+    parent.end_hash_known = false;
+    store_.append(parent, cells, count);
+    return under;
+  }
+  const std::uint64_t head_hash = missed.hash_known ? missed.hash : chain(end_hash(under), tokens);
+  const NodeId id = store_.take_node(NodeKind::Run);
+  Node& run = store_.node(id);
+  run.parent = under;
+  run.holders = 1;  // The path's hold on `under` has become this child's.
+  run.head_hash = head_hash;
+  if (count == 1) {
+    run.end_hash = head_hash;
+    run.end_hash_known = true;
+  }
+  store_.append(run, cells, count);
+  ++parent.children;
+  index_.insert(head_hash, id);
+  return id;
+}
+
 NodeId PrefixTree::seal(int slot,
                         std::int32_t depth,
                         NodeId under,
@@ -240,34 +223,6 @@ NodeId PrefixTree::seal(int slot,
   sealed.node = append_or_make(under, own, tokens, cells, count);
   order_->sealed(sealed);
   return sealed.node;
-}
-
-NodeId PrefixTree::append_or_make(NodeId under,
-                                  NodeId own,
-                                  const std::int32_t* tokens,
-                                  const BlockId* cells,
-                                  std::uint32_t count) noexcept {
-  const Missed missed = std::exchange(missed_, {});
-  Node& parent = store_.node(under);
-  if (under == own && parent.holders == 1 && parent.children == 0 && parent.keys == 0) {
-    parent.end_hash_known = false;
-    store_.append(parent, cells, count);
-    return under;
-  }
-  const std::uint64_t head_hash = missed.hash_known ? missed.hash : chain(end_hash(under), tokens);
-  const NodeId id = store_.take_node(NodeKind::Run);
-  Node& run = store_.node(id);
-  run.parent = under;
-  run.holders = 1;  // The path's hold on `under` has become this child's.
-  run.head_hash = head_hash;
-  if (count == 1) {
-    run.end_hash = head_hash;
-    run.end_hash_known = true;
-  }
-  store_.append(run, cells, count);
-  ++store_.node(under).children;
-  index_.insert(head_hash, id);
-  return id;
 }
 
 void PrefixTree::reset() noexcept {

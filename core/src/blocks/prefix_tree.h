@@ -37,7 +37,17 @@ class PrefixTree {
   }
   /// The current generation of a namespace, with one more user; kNoNode in the (absurd) case that
   /// node ids run out, which takes a pool of about 2^31 blocks and as many generations.
-  NodeId acquire_root(std::uint64_t namespace_id) noexcept;
+  NodeId acquire_root(std::uint64_t namespace_id) noexcept {
+    // Of a namespace's generations at most one is not stale. The guess's record may be another's
+    // now.
+    Node& recent = store_.node(recent_root_);
+    if (recent.kind == NodeKind::Root && !recent.stale &&
+        recent.root.namespace_id == namespace_id) {
+      ++recent.root.users;
+      return recent_root_;
+    }
+    return find_or_make_root(namespace_id);
+  }
   void release_root(NodeId root) noexcept {
     --store_.node(root).root.users;
     free_root_if_idle(root);
@@ -76,8 +86,33 @@ class PrefixTree {
   bool still_misses(NodeId id) const noexcept { return missed_.under == id; }
 
   /// One more, or one fewer, path ends at the node. Dropping parks what nobody holds, tail first.
-  void hold(NodeId id) noexcept;
-  void drop(NodeId id) noexcept;
+  void hold(NodeId id) noexcept {
+    for (Node* node = &store_.node(id); node->kind != NodeKind::Root; node = &store_.node(id)) {
+      if (node->holders++ > 0) {
+        return;  // Its parents are held already.
+      }
+      if (node->parked) {
+        parking_.unpark(store_, *node);
+        if (order_ != nullptr) {
+          order_->unparked(id);
+        }
+      }
+      id = node->parent;
+    }
+  }
+  void drop(NodeId id) noexcept {
+    for (Node* node = &store_.node(id); node->kind != NodeKind::Root; node = &store_.node(id)) {
+      if (--node->holders > 0) {
+        return;
+      }
+      parking_.park(store_, *node, id);
+      if (order_ != nullptr) {
+        order_->parked(id);
+        tell_if_bare(id);
+      }
+      id = node->parent;
+    }
+  }
 
   /// The node that ends `keep` blocks from the root on the path to `id`, whose end is `end` blocks
   /// from the root; cuts a run if need be.
@@ -100,7 +135,10 @@ class PrefixTree {
   /// The longest key under `parent` of at most `limit` tokens that `tokens` begin with; or nullptr.
   const Key* longest_key(NodeId parent,
                          const std::int32_t* tokens,
-                         std::int64_t limit) const noexcept;
+                         std::int64_t limit) const noexcept {
+    const KeyListId list = store_.node(parent).keys;
+    return list == 0 ? nullptr : longest_key_in(store_.keys(list), tokens, limit);
+  }
 
   /// What naming a key did to the leaf of the key that it displaced, if that one died.
   struct Displaced {
@@ -163,6 +201,7 @@ class PrefixTree {
   };
 
   NodeId latest_root(std::uint64_t namespace_id) const noexcept;
+  NodeId find_or_make_root(std::uint64_t namespace_id) noexcept;
   [[gnu::always_inline]] std::uint64_t chain(std::uint64_t parent_hash,
                                              const std::int32_t* tokens) const noexcept {
     return block_hash_ == nullptr ? chain_hash(parent_hash, tokens, block_size_)
@@ -178,12 +217,23 @@ class PrefixTree {
     return node.end_hash;
   }
   std::uint64_t hash_at(const Node& run, std::uint32_t blocks) const noexcept;
-  NodeId find_child(NodeId parent, std::uint64_t hash, const std::int32_t* tokens) const noexcept;
+  NodeId find_child(NodeId parent, std::uint64_t hash, const std::int32_t* tokens) const noexcept {
+    return index_.find(hash, [this, parent, tokens](NodeId id) {
+      const Node& node = store_.node(id);
+      return node.parent == parent && node.kind == NodeKind::Run &&
+             tokens_.block_equals(node.head, tokens);
+    });
+  }
   template <typename Keep>
   std::uint32_t walk(const Node& run,
                      const std::int32_t* tokens,
                      std::uint32_t max_blocks,
                      Keep keep) const noexcept;
+  template <typename Keep>
+  std::uint32_t walk_behind_head(const Node& run,
+                                 const std::int32_t* tokens,
+                                 std::uint32_t limit,
+                                 Keep keep) const noexcept;
   bool match_branches(Match& match,
                       const std::int32_t* tokens,
                       std::uint32_t max_blocks,
@@ -195,9 +245,16 @@ class PrefixTree {
                         std::uint32_t count) noexcept;
   NodeId cut(NodeId id, std::uint32_t count) noexcept;
   std::int64_t evict_by_order(std::int64_t count, BlockId* out, BlockId spare) noexcept;
-  void remove_emptied(NodeId id) noexcept;
-  void tell_if_bare(NodeId id) noexcept;
+  void remove_emptied(Node& node, NodeId id) noexcept;
+  void tell_if_bare(NodeId id) noexcept {
+    if (is_bare(store_.node(id))) {
+      order_->bare(id);
+    }
+  }
   void forget_in_order(NodeId leaf) noexcept;
+  const Key* longest_key_in(const KeyList& list,
+                            const std::int32_t* tokens,
+                            std::int64_t limit) const noexcept;
   void drop_key(NodeId parent, std::uint32_t index) noexcept;
   void drop_keys_of_block(NodeId parent, BlockId block) noexcept;
   void free_root_if_idle(NodeId id) noexcept {

@@ -5,6 +5,24 @@
 
 namespace octavo::blocks {
 
+// The node lost its last block: its name, its keys and its place go.
+inline void PrefixTree::remove_emptied(Node& node, NodeId id) noexcept {
+  const NodeId parent_id = node.parent;
+  Node& parent = store_.node(parent_id);
+  parking_.unpark(store_, node);
+  if (node.kind == NodeKind::Run) {
+    index_.erase(node.head_hash, id);
+    --parent.children;
+  }
+  if (parent.keys != 0) {
+    drop_keys_of_block(parent_id, node.head);
+  }
+  store_.give_node(id);
+  if (parent.kind == NodeKind::Root) {
+    free_root_if_idle(parent_id);
+  }
+}
+
 std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) noexcept {
   if (order_ != nullptr) {
     return evict_by_order(count, out, spare);
@@ -27,11 +45,10 @@ std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) 
     }
     parking_.shrink(taken);
     done += taken;
-    if (taken > 0) {
-      node.end_hash_known = false;
-    }
     if (node.size == 0) {
-      remove_emptied(id);
+      remove_emptied(node, id);
+    } else if (taken > 0) {
+      node.end_hash_known = false;
     }
     id = next;
   }
@@ -56,31 +73,13 @@ std::int64_t PrefixTree::evict_by_order(std::int64_t count, BlockId* out, BlockI
       order_->bare(id);
     } else {
       const bool under_run = store_.node(parent).kind == NodeKind::Run;
-      remove_emptied(id);
+      remove_emptied(node, id);
       if (under_run) {
         tell_if_bare(parent);
       }
     }
   }
   return count;
-}
-
-// The node lost its last block: its name, its keys and its place go.
-void PrefixTree::remove_emptied(NodeId id) noexcept {
-  const NodeId parent_id = store_.node(id).parent;
-  const Node& node = store_.node(id);
-  parking_.unpark(store_, id);
-  if (node.kind == NodeKind::Run) {
-    index_.erase(node.head_hash, id);
-    --store_.node(parent_id).children;
-  }
-  if (store_.node(parent_id).keys != 0) {
-    drop_keys_of_block(parent_id, node.head);
-  }
-  store_.give_node(id);
-  if (store_.node(parent_id).kind == NodeKind::Root) {
-    free_root_if_idle(parent_id);
-  }
 }
 
 }  // namespace octavo::blocks

@@ -6,14 +6,9 @@
 
 namespace octavo::blocks {
 
-const Key* PrefixTree::longest_key(NodeId parent,
-                                   const std::int32_t* tokens,
-                                   std::int64_t limit) const noexcept {
-  const KeyListId list_id = store_.node(parent).keys;
-  if (list_id == 0) {
-    return nullptr;
-  }
-  const KeyList& list = store_.keys(list_id);
+const Key* PrefixTree::longest_key_in(const KeyList& list,
+                                      const std::int32_t* tokens,
+                                      std::int64_t limit) const noexcept {
   const Key* best = nullptr;
   for (std::uint32_t i = 0; i < list.count; ++i) {
     const Key& key = list.keys[i];
@@ -70,7 +65,7 @@ PrefixTree::Displaced PrefixTree::name_key(NodeId parent,
   const Node& node = store_.node(old_leaf);
   if (node.parked) {
     displaced.freed = node.head;
-    parking_.unpark(store_, old_leaf);
+    parking_.unpark(store_, store_.node(old_leaf));
   } else {
     displaced.slot = node.leaf.slot;
   }
@@ -104,9 +99,10 @@ std::int32_t PrefixTree::leaf_key_length(NodeId leaf) const noexcept {
 }
 
 void PrefixTree::take_over_leaf(NodeId leaf, std::int32_t slot) noexcept {
-  parking_.unpark(store_, leaf);
-  store_.node(leaf).holders = 1;
-  store_.node(leaf).leaf.slot = slot;
+  Node& node = store_.node(leaf);
+  parking_.unpark(store_, node);
+  node.holders = 1;
+  node.leaf.slot = slot;
   if (order_ != nullptr) {
     order_->unparked(leaf);
     order_->served_leaf(leaf);
@@ -114,8 +110,9 @@ void PrefixTree::take_over_leaf(NodeId leaf, std::int32_t slot) noexcept {
 }
 
 void PrefixTree::park_leaf(NodeId leaf) noexcept {
-  store_.node(leaf).holders = 0;
-  parking_.park(store_, leaf);
+  Node& node = store_.node(leaf);
+  node.holders = 0;
+  parking_.park(store_, node, leaf);
   if (order_ != nullptr) {
     order_->parked(leaf);
     order_->bare(leaf);

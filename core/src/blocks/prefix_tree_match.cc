@@ -18,29 +18,24 @@ constexpr std::uint32_t kShortRun = 2;  // Blocks; this many short runs in a row
 
 }  // namespace
 
-NodeId PrefixTree::find_child(NodeId parent,
-                              std::uint64_t hash,
-                              const std::int32_t* tokens) const noexcept {
-  return index_.find(hash, [&](NodeId id) {
-    const Node& node = store_.node(id);
-    return node.parent == parent && node.kind == NodeKind::Run &&
-           tokens_.block_equals(node.head, tokens);
-  });
-}
-
 // How many blocks of the run, whose first is known to agree, the tokens agree with; `keep` is told
 // of each, with its place.
 template <typename Keep>
-std::uint32_t PrefixTree::walk(const Node& run,
-                               const std::int32_t* tokens,
-                               std::uint32_t max_blocks,
-                               Keep keep) const noexcept {
-  const std::uint32_t limit = std::min(run.size, max_blocks);
+inline std::uint32_t PrefixTree::walk(const Node& run,
+                                      const std::int32_t* tokens,
+                                      std::uint32_t max_blocks,
+                                      Keep keep) const noexcept {
   keep(0, run.head);
+  const std::uint32_t limit = std::min(run.size, max_blocks);
+  return limit == 1 ? 1 : walk_behind_head(run, tokens, limit, keep);
+}
+
+template <typename Keep>
+[[gnu::noinline]] std::uint32_t PrefixTree::walk_behind_head(const Node& run,
+                                                             const std::int32_t* tokens,
+                                                             std::uint32_t limit,
+                                                             Keep keep) const noexcept {
   std::uint32_t done = 1;
-  if (limit == 1) {
-    return done;
-  }
   // True when all of `count` blocks agree.
   const auto compare = [&](const BlockId* blocks, std::uint32_t count) {
     count = std::min(count, limit - done);
@@ -89,41 +84,45 @@ PrefixTree::Match PrefixTree::match(NodeId from,
                                     const std::int32_t* tokens,
                                     std::uint32_t max_blocks,
                                     BlockId* cells) noexcept {
-  Match found{from, 0};
   missed_ = {};
+  NodeId node = from;
+  std::uint32_t done = 0;
   std::uint32_t short_runs = 0;
-  while (found.blocks < max_blocks && store_.node(found.node).children > 0) {
-    if (short_runs >= kShortRun && max_blocks - found.blocks > 4) {
+  while (done < max_blocks && store_.node(node).children > 0) {
+    if (short_runs >= kShortRun && max_blocks - done > 4) {
+      Match found{node, done};
       if (!match_branches(found, tokens, max_blocks, cells)) {
         return found;
       }
+      node = found.node;
+      done = found.blocks;
       short_runs = 0;
       continue;
     }
-    const std::int32_t* rest = tokens + found.blocks * block_size_;
-    const std::uint64_t hash = chain(end_hash(found.node), rest);
-    const NodeId child = find_child(found.node, hash, rest);
+    const std::int32_t* rest = tokens + done * block_size_;
+    const std::uint64_t hash = chain(end_hash(node), rest);
+    const NodeId child = find_child(node, hash, rest);
     if (child == kNoNode) {
-      missed_ = {found.node, true, hash};
-      return found;
+      missed_ = {node, true, hash};
+      return {node, done};
     }
     const Node& run = store_.node(child);
-    BlockId* out = cells + found.blocks;
+    BlockId* out = cells + done;
     const std::uint32_t agreed =
-        walk(run, rest, max_blocks - found.blocks,
+        walk(run, rest, max_blocks - done,
              [out](std::uint32_t index, BlockId block) { out[index] = block; });
-    found.blocks += agreed;
+    done += agreed;
     if (agreed < run.size) {
-      found.node = cut(child, agreed);
+      node = cut(child, agreed);
       break;
     }
-    found.node = child;
+    node = child;
     short_runs = agreed <= kShortRun ? short_runs + 1 : 0;
   }
-  if (found.blocks < max_blocks) {
-    missed_ = {found.node, false, 0};
+  if (done < max_blocks) {
+    missed_ = {node, false, 0};
   }
-  return found;
+  return {node, done};
 }
 
 // Continues a match through a stretch of short runs. False: the match ended here.

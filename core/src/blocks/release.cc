@@ -20,44 +20,12 @@ void BlockManager::Impl::release_private(Slot& slot, BlockId block, std::int32_t
   }
 }
 
-// Frees the slot: its cells from the tail on, then its path, then its generation.
-void BlockManager::Impl::release(int slot_index) noexcept {
-  Slot& slot = slots_[at(slot_index)];
-  const BlockId* cells = row(slot_index);
-  tree_.acting(slot_index);
-  const std::int32_t first_private = std::max(slot.path_blocks, slot.released);
-  for (std::int32_t cell = slot.cells; cell-- > first_private;) {
-    release_private(slot, cells[cell], cell);
-  }
-  if (slot.path_blocks > 0) {
-    tree_.drop(slot.node);
-  }
-  if (slot.root != kNoNode) {
-    tree_.release_root(slot.root);
-  }
-  const std::uint32_t batch = slot.batch;
-  if (slot.admitted) {
-    prompts_.forget(slot_index);
-  }
-  if (unmatched_ == slot_index) {
-    unmatched_ = -1;
-  }
-  slot = Slot{};
-  slot.batch = batch;
-  if (auto* order = tree_.order()) {
-    order->ended(slot_index);
-  }
-}
-
 void BlockManager::Impl::evict(int slot_index) {
-  (void)checked_slot("evict", slot_index);
-  release(slot_index);
-  note_levels();
+  release(checked_slot("evict", slot_index), slot_index);
 }
 
 void BlockManager::Impl::abandon(int slot_index) {
-  (void)checked_slot("abandon", slot_index);
-  Slot& slot = slots_[at(slot_index)];
+  Slot& slot = checked_slot("abandon", slot_index);
   BlockId* cells = row(slot_index);
   const std::int32_t first =
       std::max({whole_blocks(slot.committed), slot.path_blocks, slot.released});
@@ -75,8 +43,7 @@ void BlockManager::Impl::abandon(int slot_index) {
     std::copy(cells + last, cells + slot.cells, cells + first);
     slot.cells -= last - first;
   }
-  release(slot_index);
-  note_levels();
+  release(slot, slot_index);
 }
 
 std::int64_t BlockManager::Impl::release_quarantined() {
@@ -95,6 +62,24 @@ void BlockManager::Impl::reset() {
   pool_.reset();
   tree_.reset();
   copies_.clear();
+}
+
+// --- The public face ---
+
+void BlockManager::evict(int slot) {
+  whole("evict", impl_).evict(slot);
+}
+void BlockManager::abandon(int slot) {
+  whole("abandon", impl_).abandon(slot);
+}
+std::int64_t BlockManager::release_quarantined() {
+  return whole("release_quarantined", impl_).release_quarantined();
+}
+void BlockManager::invalidate_namespace(std::uint64_t namespace_id) {
+  whole("invalidate_namespace", impl_).invalidate_namespace(namespace_id);
+}
+void BlockManager::reset() {
+  whole("reset", impl_).reset();
 }
 
 }  // namespace octavo

@@ -41,4 +41,13 @@ void BlockManager::Impl::advance_clock(std::int64_t now_ticks) {
   tree_.order()->advance_clock(now_ticks);
 }
 
+// --- The public face ---
+
+void BlockManager::set_retention(int slot, int priority, std::int64_t ttl_ticks) {
+  whole("set_retention", impl_).set_retention(slot, priority, ttl_ticks);
+}
+void BlockManager::advance_clock(std::int64_t now_ticks) {
+  whole("advance_clock", impl_).advance_clock(now_ticks);
+}
+
 }  // namespace octavo

@@ -39,13 +39,8 @@ namespace {
 
 }  // namespace
 
-// The head of the history must be the admitted prompt, as far as both go.
-void BlockManager::Impl::check_head(int slot_index, std::span<const std::int32_t> history) const {
+void BlockManager::Impl::throw_head(int slot_index, const std::int32_t* history) const {
   const std::int32_t* prompt = prompts_[slot_index].tokens;
-  const std::size_t length = std::min(history.size(), at(prompts_[slot_index].length));
-  if (length == 0 || std::memcmp(history.data(), prompt, length * sizeof *prompt) == 0) {
-    return;
-  }
   std::size_t position = 0;
   while (history[position] == prompt[position]) {
     ++position;
@@ -57,11 +52,11 @@ void BlockManager::Impl::check_head(int slot_index, std::span<const std::int32_t
                   std::to_string(prompt[position]) + " there");
 }
 
-void BlockManager::Impl::check_retire(int slot_index,
-                                      std::span<const std::int32_t> history,
-                                      std::int64_t addressable_len,
-                                      std::span<const std::int64_t> boundaries) const {
-  const Slot& slot = checked_slot("retire", slot_index);
+inline void BlockManager::Impl::check_retire(const Slot& slot,
+                                             int slot_index,
+                                             std::span<const std::int32_t> history,
+                                             std::int64_t addressable_len,
+                                             std::span<const std::int64_t> boundaries) const {
   if (!slot.active) {
     throw_free("retire", slot_index);
   }
@@ -84,45 +79,40 @@ void BlockManager::Impl::check_retire(int slot_index,
     return;
   }
   const blocks::AdmittedPrompt& prompt = prompts_[slot_index];
-  const std::int64_t shared = addressable_len == kAddressableAll
-                                  ? prompt.admitted_length
-                                  : std::min<std::int64_t>(addressable_len, prompt.admitted_length);
+  const std::int64_t shared = shared_length(addressable_len, prompt.admitted_length);
   if (shared != prompt.admitted_shared) {
     throw_other_cut(shared, prompt.admitted_shared);
   }
-  check_head(slot_index, history);
+  // The head of the history must be the admitted prompt, as far as both go.
+  const std::size_t head = std::min(history.size(), at(prompt.length));
+  if (head > 0 && std::memcmp(history.data(), prompt.tokens, head * sizeof *prompt.tokens) != 0) {
+    throw_head(slot_index, history.data());
+  }
 }
 
-void BlockManager::Impl::retire(int slot_index,
-                                std::span<const std::int32_t> history,
-                                std::int64_t addressable_len,
-                                std::span<const std::int64_t> boundaries) {
-  check_retire(slot_index, history, addressable_len, boundaries);
+[[gnu::always_inline]] inline void BlockManager::Impl::retire(
+    int slot_index,
+    std::span<const std::int32_t> history,
+    std::int64_t addressable_len,
+    std::span<const std::int64_t> boundaries) {
+  Slot& slot = checked_slot("retire", slot_index);
+  check_retire(slot, slot_index, history, addressable_len, boundaries);
 
-  Slot& slot = slots_[at(slot_index)];
   if (auto* order = tree_.order()) {
     order->retiring(slot_index, std::max<std::int64_t>(
                                     0, std::ssize(history) - prompts_[slot_index].admitted_length));
   }
-  if (sharing_ && slot.root != kNoNode && !tree_.stale(slot.root)) {
-    const auto length = static_cast<std::int64_t>(history.size());
-    const std::int64_t shared =
-        addressable_len == kAddressableAll ? length : std::min(addressable_len, length);
+  if (sharing_ && shares(slot)) {
+    const std::int64_t shared = shared_length(addressable_len, std::ssize(history));
     const std::int32_t shared_blocks = whole_blocks(shared);
     if (shared_blocks > slot.path_blocks) {
-      seal(slot_index, history.data(), shared_blocks);
+      seal(slot, slot_index, history.data(), shared_blocks);
     }
     if (config_.partial_keys) {
-      for (const std::int64_t boundary : boundaries) {
-        if (boundary <= shared) {
-          name_boundary(slot_index, history.data(), boundary);
-        }
-      }
-      name_boundary(slot_index, history.data(), shared);
+      name_keys(slot_index, history.data(), shared, boundaries);
     }
   }
-  release(slot_index);
-  note_levels();
+  release(slot, slot_index);
 }
 
 void BlockManager::Impl::note_output(int slot_index, std::int64_t output_tokens) {
@@ -136,6 +126,19 @@ void BlockManager::Impl::note_output(int slot_index, std::int64_t output_tokens)
   if (auto* order = tree_.order()) {
     order->noted_output(slot_index, output_tokens);
   }
+}
+
+// Names the boundaries within the shared length, and the trailing partial block at its end.
+void BlockManager::Impl::name_keys(int slot_index,
+                                   const std::int32_t* history,
+                                   std::int64_t shared,
+                                   std::span<const std::int64_t> boundaries) noexcept {
+  for (const std::int64_t boundary : boundaries) {
+    if (boundary <= shared) {
+      name_boundary(slot_index, history, boundary);
+    }
+  }
+  name_boundary(slot_index, history, shared);
 }
 
 // Names the key that ends at `length`, if that is inside a block. All blocks before it are sealed.
@@ -176,6 +179,18 @@ void BlockManager::Impl::name_boundary(int slot_index,
     holder.leaf = kNoNode;
     refresh_watermarks(holder);
   }
+}
+
+// --- The public face ---
+
+void BlockManager::retire(int slot,
+                          std::span<const std::int32_t> history,
+                          std::int64_t addressable_len,
+                          std::span<const std::int64_t> boundaries) {
+  whole("retire", impl_).retire(slot, history, addressable_len, boundaries);
+}
+void BlockManager::note_output(int slot, std::int64_t output_tokens) {
+  whole("note_output", impl_).note_output(slot, output_tokens);
 }
 
 }  // namespace octavo

@@ -37,22 +37,12 @@ class RunIndex {
 
   /// The node with this hash for which `verify(node)` holds, or kNoNode.
   template <class Verify>
-  NodeId find(std::uint64_t hash, Verify&& verify) const noexcept {
-    const std::uint64_t home = home_of(hash);
-    const std::uint8_t tag = tag_of(hash);
-    if (const NodeId node = find_in(buckets_[home], tag, verify); node != kNoNode) {
+  [[gnu::always_inline]] NodeId find(std::uint64_t hash, Verify verify) const noexcept {
+    const Bucket& home = buckets_[home_of(hash)];
+    if (const NodeId node = find_in(home, tag_of(hash), verify); node != kNoNode) {
       return node;
     }
-    if (buckets_[home].displaced == 0) {
-      return kNoNode;
-    }
-    for (std::uint64_t step = 1; step <= probes_max_; ++step) {
-      const NodeId node = find_in(buckets_[(home + step) & mask_], tag, verify);
-      if (node != kNoNode) {
-        return node;
-      }
-    }
-    return kNoNode;
+    return home.displaced == 0 ? kNoNode : find_displaced(hash, verify);
   }
 
   /// A node that may have this hash, unverified: what to prefetch.
@@ -143,10 +133,23 @@ class RunIndex {
   }
 
   template <class Verify>
-  static NodeId find_in(const Bucket& bucket, std::uint8_t tag, Verify& verify) noexcept {
+  [[gnu::always_inline]] static NodeId find_in(const Bucket& bucket,
+                                               std::uint8_t tag,
+                                               const Verify& verify) noexcept {
     for (std::uint32_t matches = match(bucket, tag); matches != 0; matches &= matches - 1) {
       const NodeId node = bucket.nodes[std::countr_zero(matches)];
       if (verify(node)) {
+        return node;
+      }
+    }
+    return kNoNode;
+  }
+
+  template <class Verify>
+  [[gnu::noinline]] NodeId find_displaced(std::uint64_t hash, Verify verify) const noexcept {
+    for (std::uint64_t step = 1; step <= probes_max_; ++step) {
+      const NodeId node = find_in(buckets_[(home_of(hash) + step) & mask_], tag_of(hash), verify);
+      if (node != kNoNode) {
         return node;
       }
     }

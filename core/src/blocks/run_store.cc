@@ -24,16 +24,12 @@ void RunStore::pop_chunk(Node& run) noexcept {
   chunks_.give(id);
 }
 
-void RunStore::append(Node& run, const BlockId* blocks, std::uint32_t count) noexcept {
+void RunStore::append_behind_head(Node& run, const BlockId* blocks, std::uint32_t count) noexcept {
   std::uint32_t done = 0;
-  if (run.size == 0 && count > 0) {
-    run.head = blocks[done++];
-  }
   if (run.last_chunk == 0) {
-    const std::uint32_t room = std::min(Node::kInline - run.inline_count, count - done);
-    std::copy_n(blocks + done, room, run.inline_blocks + run.inline_count);
-    run.inline_count += room;
-    done += room;
+    done = std::min(Node::kInline - run.inline_count, count);
+    std::copy_n(blocks, done, run.inline_blocks + run.inline_count);
+    run.inline_count += done;
   }
   while (done < count) {
     if (run.last_chunk == 0 || chunks_[run.last_chunk].count == Chunk::kBlocks) {
@@ -45,18 +41,17 @@ void RunStore::append(Node& run, const BlockId* blocks, std::uint32_t count) noe
     chunk.count += room;
     done += room;
   }
-  run.size += count;
 }
 
-std::uint32_t RunStore::take_tail(Node& run, std::uint32_t count, BlockId* out) noexcept {
-  const std::uint32_t wanted = std::min(count, run.size);
+// Moves up to `count` blocks off the tail, but not the head.
+std::uint32_t RunStore::take_behind_head(Node& run, std::uint32_t count, BlockId* out) noexcept {
   std::uint32_t done = 0;
-  while (done < wanted && run.last_chunk != 0) {
+  while (done < count && run.last_chunk != 0) {
     Chunk& chunk = chunks_[run.last_chunk];
     if (chunk.prev != 0) {
       prefetch_chunk(chunk.prev);
     }
-    const std::uint32_t here = std::min(chunk.count, wanted - done);
+    const std::uint32_t here = std::min(chunk.count, count - done);
     chunk.count -= here;
     std::reverse_copy(chunk.blocks + chunk.count, chunk.blocks + chunk.count + here, out + done);
     done += here;
@@ -64,16 +59,11 @@ std::uint32_t RunStore::take_tail(Node& run, std::uint32_t count, BlockId* out) 
       pop_chunk(run);
     }
   }
-  const std::uint32_t here = std::min(run.inline_count, wanted - done);
+  const std::uint32_t here = std::min(run.inline_count, count - done);
   run.inline_count -= here;
   const BlockId* tail = run.inline_blocks + run.inline_count;
   std::reverse_copy(tail, tail + here, out + done);
-  done += here;
-  if (done < wanted) {
-    out[done++] = run.head;
-  }
-  run.size -= done;
-  return done;
+  return done + here;
 }
 
 void RunStore::cut(Node& run, std::uint32_t count, Node& front) noexcept {

@@ -44,10 +44,30 @@ class RunStore {
   }
 
   /// Adds blocks behind the run's last one. The first block of a fresh run becomes its head.
-  void append(Node& run, const BlockId* blocks, std::uint32_t count) noexcept;
+  void append(Node& run, const BlockId* blocks, std::uint32_t count) noexcept {
+    std::uint32_t done = 0;
+    if (run.size == 0) {
+      run.head = blocks[done++];
+    }
+    run.size += count;
+    if (done < count) {
+      append_behind_head(run, blocks + done, count - done);
+    }
+  }
 
   /// Moves up to `count` blocks off the run's tail to `out`, last block first; returns how many.
-  std::uint32_t take_tail(Node& run, std::uint32_t count, BlockId* out) noexcept;
+  std::uint32_t take_tail(Node& run, std::uint32_t count, BlockId* out) noexcept {
+    const std::uint32_t wanted = std::min(count, run.size);
+    std::uint32_t done = 0;
+    if (run.size > 1) {
+      done = take_behind_head(run, wanted, out);
+    }
+    if (done < wanted) {
+      out[done] = run.head;
+    }
+    run.size -= wanted;
+    return wanted;
+  }
 
   /// Takes the run's last block off it. REQUIRES: it has one.
   BlockId take_last(Node& run) noexcept {
@@ -116,6 +136,8 @@ class RunStore {
   }
 
  private:
+  void append_behind_head(Node& run, const BlockId* blocks, std::uint32_t count) noexcept;
+  std::uint32_t take_behind_head(Node& run, std::uint32_t count, BlockId* out) noexcept;
   void push_chunk(Node& run) noexcept;
   void pop_chunk(Node& run) noexcept;
   void cut_in_chunks(Node& run, std::uint32_t skip, Node& front) noexcept;

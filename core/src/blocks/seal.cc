@@ -12,16 +12,6 @@ using blocks::kNoBlock;
 using blocks::kNoNode;
 using blocks::Slot;
 
-void BlockManager::Impl::acquire(BlockId* out,
-                                 std::int64_t count,
-                                 RelaxedCounter& evicted) noexcept {
-  const std::int64_t free = pool_.take(out, count);
-  if (free == count) {
-    return;
-  }
-  evicted.add(tree_.evict(count - free, out + free));
-}
-
 void BlockManager::Impl::release_window(int slot_index) noexcept {
   Slot& slot = slots_[at(slot_index)];
   BlockId* cells = row(slot_index);
@@ -39,23 +29,6 @@ void BlockManager::Impl::cut_prompt(int slot_index, std::int32_t position) noexc
   unmatched_ = -1;
   slot.enroll_blocks = std::min(slot.enroll_blocks, whole_blocks(position));
   refresh_watermarks(slot);
-}
-
-void BlockManager::Impl::refresh_watermarks(Slot& slot) const noexcept {
-  slot.writable_from = tokens_of(slot.path_blocks);
-  if (slot.leaf != kNoNode) {
-    slot.writable_from =
-        std::max(slot.writable_from, tokens_of(slot.leaf_cell) + tree_.leaf_key_length(slot.leaf));
-  }
-  slot.seal_at =
-      slot.path_blocks < slot.enroll_blocks ? tokens_of(slot.path_blocks + 1) : Slot::kNever;
-}
-
-// Seals the prompt's blocks that are wholly committed.
-void BlockManager::Impl::seal_prompt(int slot_index) noexcept {
-  const Slot& slot = slots_[at(slot_index)];
-  seal(slot_index, prompts_[slot_index].tokens,
-       std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
 }
 
 // Replaces those of the slot's next blocks, up to the `blocks`-th, whose nodes are there already by
@@ -83,11 +56,11 @@ void BlockManager::Impl::bind_canonical(int slot_index,
 }
 
 // Seals the slot's first `blocks` blocks, which hold `tokens`.
-void BlockManager::Impl::seal(int slot_index,
+void BlockManager::Impl::seal(Slot& slot,
+                              int slot_index,
                               const std::int32_t* tokens,
                               std::int32_t blocks) noexcept {
-  Slot& slot = slots_[at(slot_index)];
-  if (slot.root == kNoNode || tree_.stale(slot.root)) {
+  if (!shares(slot)) {
     slot.enroll_blocks = 0;
     refresh_watermarks(slot);
     return;
@@ -116,6 +89,48 @@ void BlockManager::Impl::seal(int slot_index,
     counters_.sealed_blocks.add(count);
   }
   refresh_watermarks(slot);
+}
+
+// Seals the prompt's blocks that are wholly committed.
+inline void BlockManager::Impl::seal_prompt(Slot& slot, int slot_index) noexcept {
+  seal(slot, slot_index, prompts_[slot_index].tokens,
+       std::min(slot.enroll_blocks, whole_blocks(slot.committed)));
+}
+
+// A commit that rewinds, seals or moves a window.
+void BlockManager::Impl::commit_and_move(Slot& slot,
+                                         int slot_index,
+                                         std::int32_t position) noexcept {
+  if (position < slot.reserved) {
+    if (position < prompts_[slot_index].length) {
+      cut_prompt(slot_index, position);
+    }
+    slot.reserved = slot.committed = position;
+    slot.stepped = false;
+  } else {
+    commit_reserved(slot);
+  }
+  if (position >= slot.seal_at) {
+    seal_prompt(slot, slot_index);
+  }
+  if (config_.window > 0) {
+    release_window(slot_index);
+  }
+}
+
+// An update_position that does the same, or that is not legal.
+void BlockManager::Impl::move_position(Slot& slot, int slot_index, std::int64_t new_pos) {
+  if (new_pos < 0 || new_pos > slot.reserved) {
+    throw_outside("update_position", "new_pos", new_pos, 0, slot.reserved);
+  }
+  if (config_.window > 0) {
+    check_rewind("update_position", slot_index, new_pos);
+  }
+  const bool moves_blocks = new_pos >= slot.seal_at || config_.window > 0;
+  commit_and_move(slot, slot_index, static_cast<std::int32_t>(new_pos));
+  if (moves_blocks) {
+    note_levels();
+  }
 }
 
 }  // namespace octavo

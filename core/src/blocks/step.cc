@@ -44,9 +44,6 @@ void BlockManager::Impl::throw_sequence(std::size_t index,
                                         std::int64_t past) const {
   constexpr const char* kCall = "prepare_step";
   const std::int64_t reserved = slots_[at(slot)].reserved;
-  if (slots_[at(slot)].batch == batch_) {
-    throw_twice(kCall, slot);
-  }
   if (count < 1) {
     throw_outside(kCall, "query length of sequence " + std::to_string(index), count, 1,
                   row_tokens_);
@@ -55,6 +52,19 @@ void BlockManager::Impl::throw_sequence(std::size_t index,
     throw_outside(kCall, "past_len[" + std::to_string(index) + "]", past, 0, reserved);
   }
   throw_growth(kCall, slot, past, count);
+}
+
+// A sequence that may rewind.
+void BlockManager::Impl::check_past(std::size_t index,
+                                    int slot,
+                                    std::int64_t count,
+                                    std::int64_t past) const {
+  if (past < 0 || past > slots_[at(slot)].reserved) {
+    throw_sequence(index, slot, count, past);
+  }
+  if (config_.window > 0) {
+    check_rewind("prepare_step", slot, past);
+  }
 }
 
 void BlockManager::Impl::throw_growth(const char* call,
@@ -97,13 +107,11 @@ std::int32_t BlockManager::Impl::first_in_window(std::int64_t position) const no
 }
 
 // What the slot will need after it has committed `position` and grows by `count` from there.
-inline void BlockManager::Impl::add_demand(const Slot& slot,
-                                           std::int32_t position,
-                                           std::int32_t count,
-                                           StepDemand& demand) const noexcept {
+void BlockManager::Impl::add_demand(const Slot& slot,
+                                    std::int32_t position,
+                                    std::int32_t count,
+                                    StepDemand& demand) const noexcept {
   const std::int32_t cells_needed = blocks_for(std::int64_t{position} + count);
-  demand.plain &= position == slot.reserved && position < slot.seal_at &&
-                  position >= slot.writable_from && slot.active;
   if (position < slot.writable_from && count > 0) {
     demand.blocks += rewrite_demand(slot, position, cells_needed);
   } else {
@@ -116,29 +124,9 @@ inline void BlockManager::Impl::add_demand(const Slot& slot,
 
 // --- Changes ---
 
-// What update_position does: everything before `position` is written, everything behind it is void.
-inline void BlockManager::Impl::commit(int slot_index, std::int32_t position) noexcept {
-  Slot& slot = slots_[at(slot_index)];
-  if (position < slot.reserved) {
-    if (position < prompts_[slot_index].length) {
-      cut_prompt(slot_index, position);
-    }
-    slot.reserved = position;
-    slot.stepped = false;
-  } else if (slot.stepped) {
-    slot.in_flight_end = 0;  // All that was reserved is written (N9).
-  }
-  slot.committed = position;
-  if (position >= slot.seal_at) {
-    seal_prompt(slot_index);
-  }
-  if (config_.window > 0) {
-    release_window(slot_index);
-  }
-}
-
-inline void BlockManager::Impl::bind_cells(int slot_index, std::int32_t cells_needed) noexcept {
-  Slot& slot = slots_[at(slot_index)];
+inline void BlockManager::Impl::bind_cells(Slot& slot,
+                                           int slot_index,
+                                           std::int32_t cells_needed) noexcept {
   if (cells_needed > slot.cells) {
     acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
     slot.cells = cells_needed;
@@ -159,7 +147,7 @@ inline void BlockManager::Impl::grow(int slot_index, std::int32_t count) noexcep
   if (from < slot.writable_from) {
     rewrite(slot_index, from, cells_needed);
   }
-  bind_cells(slot_index, cells_needed);
+  bind_cells(slot, slot_index, cells_needed);
   slot.reserved = from + count;
   slot.in_flight_end = std::max(slot.in_flight_end, slot.reserved);
   slot.stepped = true;
@@ -167,18 +155,12 @@ inline void BlockManager::Impl::grow(int slot_index, std::int32_t count) noexcep
 
 // --- The verbs ---
 
-void BlockManager::Impl::update_position(int slot_index, std::int64_t new_pos) {
-  const Slot& slot = checked_slot("update_position", slot_index);
-  if (new_pos < 0 || new_pos > slot.reserved) {
-    throw_outside("update_position", "new_pos", new_pos, 0, slot.reserved);
-  }
-  if (config_.window > 0) {
-    check_rewind("update_position", slot_index, new_pos);
-  }
-  const bool moves_blocks = new_pos >= slot.seal_at || config_.window > 0;
-  commit(slot_index, static_cast<std::int32_t>(new_pos));
-  if (moves_blocks) {
-    note_levels();
+inline void BlockManager::Impl::update_position(int slot_index, std::int64_t new_pos) {
+  Slot& slot = checked_slot("update_position", slot_index);
+  if (commits_quietly(slot, new_pos)) {
+    commit_reserved(slot);
+  } else {
+    move_position(slot, slot_index, new_pos);
   }
 }
 
@@ -194,12 +176,8 @@ void BlockManager::Impl::check_reserve(std::span<const std::int32_t> slots,
   begin_batch();
   StepDemand demand;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    (void)checked_slot("reserve", slots[i]);
-    Slot& slot = slots_[at(slots[i])];
-    if (slot.batch == batch_) {
-      throw_twice("reserve", slots[i]);
-    }
-    slot.batch = batch_;
+    Slot& slot = checked_slot("reserve", slots[i]);
+    mark_named("reserve", slot, slots[i]);
     if (n_new[i] < 0) {
       throw_outside("reserve", "n_new[" + std::to_string(i) + "]", n_new[i], 0, row_tokens_);
     }
@@ -208,7 +186,7 @@ void BlockManager::Impl::check_reserve(std::span<const std::int32_t> slots,
     }
     add_demand(slot, slot.reserved, n_new[i], demand);
   }
-  check_available("reserve", demand);
+  (void)check_available("reserve", demand);
 }
 
 void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
@@ -219,7 +197,7 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
   copies_.clear();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     offsets[i] = slots_[at(slots[i])].reserved;
-    commit(slots[i], offsets[i]);
+    commit(slots_[at(slots[i])], slots[i], offsets[i]);
   }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     grow(slots[i], n_new[i]);
@@ -232,95 +210,160 @@ void BlockManager::Impl::reserve(std::span<const std::int32_t> slots,
   note_levels();
 }
 
-BlockManager::Impl::StepShape BlockManager::Impl::check_step(
-    std::span<const std::int32_t> cu_seqlens_q,
-    std::span<const std::int32_t> past_len,
-    std::span<const std::int32_t> slots) {
-  const std::size_t batch = slots.size();
-  if (cu_seqlens_q.size() != batch + 1 || past_len.size() != batch) {
-    throw_step_sizes(cu_seqlens_q.size(), past_len.size(), batch);
+// Whether the arrays belong together.
+inline void BlockManager::Impl::check_sizes(const StepBatch& batch) {
+  if (batch.cu_seqlens_q.size() != batch.size() + 1 || batch.past_lens.size() != batch.size()) {
+    throw_step_sizes(batch.cu_seqlens_q.size(), batch.past_lens.size(), batch.size());
   }
-  if (cu_seqlens_q[0] != 0) {
-    throw_outside("prepare_step", "cu_seqlens_q[0]", cu_seqlens_q[0], 0, 0);
+  if (batch.cu_seqlens_q[0] != 0) {
+    throw_outside("prepare_step", "cu_seqlens_q[0]", batch.cu_seqlens_q[0], 0, 0);
   }
-  begin_batch();
-  StepDemand demand;
-  demand.plain = config_.window == 0;
-  std::int64_t total_k = 0;
-  bool decode = true;
-  for (std::size_t i = 0; i < batch; ++i) {
-    (void)checked_slot("prepare_step", slots[i]);
-    Slot& slot = slots_[at(slots[i])];
-    const std::int64_t count = std::int64_t{cu_seqlens_q[i + 1]} - cu_seqlens_q[i];
-    const std::int32_t past = past_len[i];
-    if (slot.batch == batch_ || count < 1 || past < 0 || past > slot.reserved ||
-        past + count > row_tokens_) {
-      throw_sequence(i, slots[i], count, past);
-    }
-    slot.batch = batch_;
-    if (config_.window > 0) {
-      check_rewind("prepare_step", slots[i], past);
-    }
-    total_k += past + count;
-    decode = decode && count == 1;
-    add_demand(slot, past, static_cast<std::int32_t>(count), demand);
-  }
-  if (!decode && total_k > std::numeric_limits<std::int32_t>::max()) {
-    throw_outside("prepare_step", "sum of the lengths after the step", total_k, 0,
-                  std::numeric_limits<std::int32_t>::max());
-  }
-  check_available("prepare_step", demand);
-  return {decode, demand.plain};
 }
 
-StepPlan BlockManager::Impl::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
-                                          std::span<const std::int32_t> past_len,
-                                          std::span<const std::int32_t> slots) {
-  const auto [decode, plain] = check_step(cu_seqlens_q, past_len, slots);
-  const std::size_t batch = slots.size();
+// The lengths of a prefill add up to one.
+template <class Batch>
+void BlockManager::Impl::check_total(const Batch& batch) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t total = batch.total_count();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    total += batch.past_len(i);
+  }
+  if (total > kMost) {
+    throw_outside("prepare_step", "sum of the lengths after the step", total, 0, kMost);
+  }
+}
+
+template <class Batch>
+[[gnu::always_inline]] inline BlockManager::Impl::StepShape BlockManager::Impl::check_sequences(
+    Batch batch) {
+  if (Batch::kMany) {
+    begin_batch();
+  }
+  StepDemand demand;
+  std::int64_t plain_blocks = 0;
+  bool plain = true;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    Slot& slot = checked_slot("prepare_step", batch.slot(i));
+    const std::int64_t count = batch.count(i);
+    const std::int32_t past = batch.past_len(i);
+    if (Batch::kMany) {
+      mark_named("prepare_step", slot, batch.slot(i));
+    }
+    if (count < 1 || past + count > row_tokens_) {
+      throw_sequence(i, batch.slot(i), count, past);
+    }
+    if (goes_on_plainly(slot, past)) [[likely]] {
+      plain_blocks += std::max(0, blocks_for(past + count) - slot.cells);
+    } else {
+      check_past(i, batch.slot(i), count, past);
+      add_demand(slot, past, static_cast<std::int32_t>(count), demand);
+      plain = false;
+    }
+  }
+  demand.blocks += plain_blocks;
+  const bool decode = batch.total_count() == std::ssize(batch);  // No count is below 1.
+  if (Batch::kMany && !decode) {
+    check_total(batch);
+  }
+  return {decode, plain, check_available("prepare_step", demand)};
+}
+
+// A commit of a plain step changes nothing but the slot's own lengths, and the reservation can be
+// done in one go with it.
+template <class Batch>
+[[gnu::always_inline]] inline void BlockManager::Impl::apply_plain(Batch batch) noexcept {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    Slot& slot = slots_[at(batch.slot(i))];
+    const std::int32_t past = batch.past_len(i);
+    const std::int32_t end = past + static_cast<std::int32_t>(batch.count(i));
+    bind_cells(slot, batch.slot(i), blocks_for(end));
+    slot.committed = past;
+    slot.reserved = end;
+    slot.in_flight_end = slot.stepped ? end : std::max(slot.in_flight_end, end);
+    slot.stepped = true;
+  }
+}
+
+// All commits first, then all reservations (N16).
+template <class Batch>
+void BlockManager::Impl::apply_in_order(Batch batch) noexcept {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    commit(slots_[at(batch.slot(i))], batch.slot(i), batch.past_len(i));
+  }
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    grow(batch.slot(i), static_cast<std::int32_t>(batch.count(i)));
+  }
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    give_up(batch.slot(i), batch.past_len(i));
+  }
+}
+
+template <class Batch>
+[[gnu::always_inline]] inline StepPlan BlockManager::Impl::step(Batch batch) {
+  const auto [decode, plain, blocks_left] = check_sequences(batch);
 
   copies_.clear();
-  apply_step(cu_seqlens_q, past_len, slots, plain);
-  if (decode) {
-    std::transform(past_len.begin(), past_len.end(), cu_seqlens_k_.data(),
-                   [](std::int32_t past) { return past + 1; });
+  if (plain) {
+    apply_plain(batch);
+    note_bound(pool_.num_blocks() - blocks_left);
   } else {
-    cu_seqlens_k_[0] = 0;
-    for (std::size_t i = 0; i < batch; ++i) {
-      cu_seqlens_k_[i + 1] = cu_seqlens_k_[i] + past_len[i] + cu_seqlens_q[i + 1] - cu_seqlens_q[i];
-    }
+    apply_in_order(batch);
+    note_levels();
   }
-  note_levels();
-  return {{cu_seqlens_k_.data(), decode ? batch : batch + 1}, decode};
+  std::int32_t* lengths = cu_seqlens_k_.data();
+  if (decode) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      lengths[i] = batch.past_len(i) + 1;
+    }
+    return {{lengths, batch.size()}, true};
+  }
+  std::int32_t total = lengths[0] = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    total += batch.past_len(i) + static_cast<std::int32_t>(batch.count(i));
+    lengths[i + 1] = total;
+  }
+  return {{lengths, batch.size() + 1}, false};
 }
 
-// All commits first, then all reservations (N16). In a plain step a commit changes nothing but the
-// slot's own lengths, and both are done in one go.
-void BlockManager::Impl::apply_step(std::span<const std::int32_t> cu_seqlens_q,
+[[gnu::noinline]] StepPlan BlockManager::Impl::step_of_many(const StepBatch& batch) {
+  return step(batch);
+}
+
+[[gnu::always_inline]] inline StepPlan BlockManager::Impl::prepare_step(const StepBatch& batch) {
+  check_sizes(batch);
+  return batch.size() == 1
+             ? step(blocks::StepOfOne{batch.slot(0), batch.past_len(0), batch.count(0)})
+             : step_of_many(batch);
+}
+
+inline void BlockManager::Impl::check_step(const StepBatch& batch) {
+  check_sizes(batch);
+  (void)check_sequences(batch);
+}
+
+// --- The public face ---
+
+void BlockManager::reserve(std::span<const std::int32_t> slots,
+                           std::span<const std::int32_t> n_new,
+                           std::span<std::int32_t> offsets) {
+  whole("reserve", impl_).reserve(slots, n_new, offsets);
+}
+void BlockManager::check_reserve(std::span<const std::int32_t> slots,
+                                 std::span<const std::int32_t> n_new) {
+  whole("reserve", impl_).check_reserve(slots, n_new, slots.size());
+}
+void BlockManager::check_step(std::span<const std::int32_t> cu_seqlens_q,
+                              std::span<const std::int32_t> past_len,
+                              std::span<const std::int32_t> slots) {
+  whole("prepare_step", impl_).check_step({cu_seqlens_q, past_len, slots});
+}
+StepPlan BlockManager::prepare_step(std::span<const std::int32_t> cu_seqlens_q,
                                     std::span<const std::int32_t> past_len,
-                                    std::span<const std::int32_t> slots,
-                                    bool plain) noexcept {
-  if (plain) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      Slot& slot = slots_[at(slots[i])];
-      const std::int32_t end = past_len[i] + cu_seqlens_q[i + 1] - cu_seqlens_q[i];
-      bind_cells(slots[i], blocks_for(end));
-      slot.committed = past_len[i];
-      slot.reserved = end;
-      slot.in_flight_end = slot.stepped ? end : std::max(slot.in_flight_end, end);
-      slot.stepped = true;
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    commit(slots[i], past_len[i]);
-  }
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    grow(slots[i], cu_seqlens_q[i + 1] - cu_seqlens_q[i]);
-  }
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    give_up(slots[i], past_len[i]);
-  }
+                                    std::span<const std::int32_t> slots) {
+  return whole("prepare_step", impl_).prepare_step({cu_seqlens_q, past_len, slots});
+}
+void BlockManager::update_position(int slot, std::int64_t new_pos) {
+  whole("update_position", impl_).update_position(slot, new_pos);
 }
 
 }  // namespace octavo
