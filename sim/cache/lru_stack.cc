@@ -1,6 +1,7 @@
 #include "lru_stack.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octavo::sim {
 namespace {
@@ -12,27 +13,26 @@ constexpr std::size_t kLeastSlots = 64;
 void DepthCounts::add(std::int64_t first, std::int64_t count) {
   const auto end = static_cast<std::size_t>(first + count);
   if (end >= steps_.size()) {
-    steps_.resize(std::max(end + 1, steps_.size() * 2));
+    steps_.resize(end + 1);
   }
   ++steps_[static_cast<std::size_t>(first)];
   --steps_[end];
 }
 
-std::vector<std::int64_t> DepthCounts::cumulative() const {
-  std::size_t size = steps_.size();
-  while (size > 0 && steps_[size - 1] == 0) {
-    --size;
+std::vector<std::int64_t> DepthCounts::cumulative() && {
+  while (!steps_.empty() && steps_.back() == 0) {
+    steps_.pop_back();
   }
   // The last step only ends the deepest run: nothing more is hit there.
-  std::vector<std::int64_t> hits(std::max<std::size_t>(size, 2) - 1);
+  steps_.resize(std::max<std::size_t>(steps_.size(), 2) - 1);
   std::int64_t at_depth = 0;
   std::int64_t sum = 0;
-  for (std::size_t depth = 0; depth + 1 < size; ++depth) {
-    at_depth += steps_[depth];
+  for (std::int64_t& step : steps_) {
+    at_depth += step;
     sum += at_depth;
-    hits[depth] = sum;
+    step = sum;
   }
-  return hits;
+  return std::move(steps_);
 }
 
 void LruStack::touch(std::span<const PathPiece> path, bool partial_tail, DepthCounts& depths) {
@@ -79,7 +79,7 @@ void LruStack::cut(std::uint32_t piece, std::uint32_t rest) {
   }
   const std::uint32_t group = group_of_[piece];
   if (rest >= group_of_.size()) {
-    group_of_.resize(std::max<std::size_t>(rest + std::size_t{1}, group_of_.size() * 2), kNone);
+    group_of_.resize(rest + std::size_t{1}, kNone);
   }
   group_of_[rest] = group;
 }
@@ -127,11 +127,12 @@ void LruStack::push(std::span<const PathPiece> path, std::int64_t places) {
   }
   const std::uint32_t group = new_group();
   change(group, places);
+  std::size_t pieces = group_of_.size();
   for (const PathPiece& part : path) {
-    if (part.piece >= group_of_.size()) {
-      group_of_.resize(std::max<std::size_t>(part.piece + std::size_t{1}, group_of_.size() * 2),
-                       kNone);
-    }
+    pieces = std::max(pieces, part.piece + std::size_t{1});
+  }
+  group_of_.resize(pieces, kNone);
+  for (const PathPiece& part : path) {
     group_of_[part.piece] = group;
   }
 }

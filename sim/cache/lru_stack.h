@@ -37,8 +37,8 @@ class DepthCounts {
   void add(std::int64_t first, std::int64_t count);
 
   /// Element d: the touches at depths up to d, which is what a pool of d blocks hits. As long as
-  /// needed: larger pools hit no more than the last element.
-  std::vector<std::int64_t> cumulative() const;
+  /// needed: larger pools hit no more than the last element. The counts are used up.
+  std::vector<std::int64_t> cumulative() &&;
 
  private:
   std::vector<std::int64_t> steps_;  // The differences of the counts of neighbouring depths.

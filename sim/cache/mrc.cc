@@ -53,16 +53,16 @@ class CurveBuilder {
     }
   }
 
-  Mrc finish() const {
+  Mrc finish() && {
     Mrc mrc;
     mrc.block_size = blocks_.block_size();
     mrc.requests = pools_[0].requests;
     mrc.prompt_tokens = pools_[0].prompt_tokens;
     mrc.distinct_blocks = pools_[0].stack.distinct_blocks();
     mrc.longest_blocks = longest_;
-    mrc.hits = pools_[0].depths.cumulative();
+    mrc.hits = std::move(pools_[0].depths).cumulative();
     for (std::size_t i = 1; i < pools_.size(); ++i) {
-      const std::vector<std::int64_t> hits = pools_[i].depths.cumulative();
+      const std::vector<std::int64_t> hits = std::move(pools_[i].depths).cumulative();
       for (const std::int64_t size : pools_[i].sizes) {
         MrcPoint point;
         point.blocks = size;
@@ -169,7 +169,7 @@ Mrc compute_mrc(TraceReader& trace, const MrcOptions& options, const MrcProgress
       progress(done);
     }
   }
-  return builder.finish();
+  return std::move(builder).finish();
 }
 
 }  // namespace octavo::sim

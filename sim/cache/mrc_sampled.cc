@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lru_stack.h"
@@ -53,7 +54,9 @@ class Part {
     }
   }
 
-  MrcSample finish() const { return {stack_.distinct_blocks(), touches_, depths_.cumulative()}; }
+  MrcSample finish() && {
+    return {stack_.distinct_blocks(), touches_, std::move(depths_).cumulative()};
+  }
 
  private:
   PrefixNodes nodes_;
@@ -90,9 +93,9 @@ class Sampler {
     }
   }
 
-  void finish(SampledMrc& mrc) const {
+  void finish(SampledMrc& mrc) && {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      mrc.parts[i] = parts_[i].finish();
+      mrc.parts[i] = std::move(parts_[i]).finish();
     }
   }
 
@@ -232,7 +235,7 @@ SampledMrc compute_sampled_mrc(TraceReader& trace,
       progress(mrc.requests);
     }
   }
-  sampler.finish(mrc);
+  std::move(sampler).finish(mrc);
   return mrc;
 }
 

@@ -44,19 +44,15 @@ std::uint32_t PrefixNodes::find_or_add(std::uint32_t parent, std::uint64_t id) {
   if (slot.node != kNone) {
     return slot.node;
   }
-  const std::uint32_t node = add_unnamed();
-  slot = {id, parent, node};
-  if (++used_ * 8 > slots_.size() * 5) {
-    grow();
-  }
-  return node;
-}
-
-std::uint32_t PrefixNodes::add_unnamed() {
   if (next_ == kNone) {
     throw Error(ErrorCode::ResourceExhausted, "trace: more than 2^32 - 1 distinct prefixes");
   }
-  return next_++;
+  const std::uint32_t node = next_++;
+  slot = {id, parent, node};
+  if (std::size_t{next_} * 8 > slots_.size() * 5) {
+    grow();
+  }
+  return node;
 }
 
 void PrefixNodes::grow() {

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace octavo::sim {
-namespace {
-
-constexpr std::size_t kAhead = 8;  // Ids whose slots are fetched before they are looked up.
-
-}  // namespace
 
 PromptBlocks::PromptBlocks(std::int64_t trace_block, std::int64_t block_size)
     : trace_block_(trace_block), block_size_(block_size) {}
@@ -26,81 +21,71 @@ std::span<const PathPiece> PromptBlocks::walk(const TraceRequest& request) {
   return path_;
 }
 
+// The first `most` ids, or as many as there are.
+std::span<const std::uint64_t> PromptBlocks::ids_of(const TraceRequest& request,
+                                                    std::int64_t most) {
+  return std::span(request.block_ids)
+      .first(std::min(request.block_ids.size(), static_cast<std::size_t>(most)));
+}
+
 void PromptBlocks::walk_split(const TraceRequest& request, std::int64_t whole) {
   const std::int64_t factor = trace_block_ / block_size_;
-  const auto& ids = request.block_ids;
-  const auto add = [this, factor](std::uint32_t piece, std::int64_t blocks) {
-    if (factor == 1) {
-      path_.push_back({piece, 1});
-    } else {
-      add_part(piece, static_cast<std::uint32_t>(blocks));
-    }
-    return blocks;
-  };
-  std::uint32_t node = PrefixNodes::kNone;
-  std::int64_t left = whole;
-  for (std::size_t i = 0; i < ids.size() && left > 0; ++i) {
-    if (i + kAhead < ids.size()) {
-      nodes_.prefetch(ids[i + kAhead]);
-    }
-    node = nodes_.find_or_add(node, ids[i]);
-    left -= add(node, std::min(factor, left));
+  const std::int64_t parts = (whole + factor - 1) / factor;
+  const auto named = pieces_.walk(ids_of(request, parts));
+  if (factor == 1) {
+    add_blocks(named, whole);
+    return;
   }
-  while (left > 0) {
-    left -= add(nodes_.add_unnamed(), std::min(factor, left));
+  std::int64_t left = whole;
+  for (std::size_t i = 0; left > 0; ++i) {
+    const std::uint32_t piece = i < named.size() ? named[i] : pieces_.add_unnamed();
+    add_part(piece, static_cast<std::uint32_t>(std::min(factor, left)));
+    left -= std::min(factor, left);
   }
 }
 
 void PromptBlocks::walk_joined(const TraceRequest& request, std::int64_t whole) {
-  const auto factor = static_cast<std::size_t>(block_size_ / trace_block_);
-  const auto& ids = request.block_ids;
-  std::uint32_t node = PrefixNodes::kNone;
-  for (std::size_t i = 0; i < ids.size() && path_.size() < static_cast<std::size_t>(whole); ++i) {
-    if (i + kAhead < ids.size()) {
-      nodes_.prefetch(ids[i + kAhead]);
-    }
-    node = nodes_.find_or_add(node, ids[i]);
-    if ((i + 1) % factor == 0) {
-      path_.push_back({node, 1});
-    }
-  }
-  while (path_.size() < static_cast<std::size_t>(whole)) {
-    path_.push_back({nodes_.add_unnamed(), 1});
+  const std::int64_t factor = block_size_ / trace_block_;
+  const auto pieces = pieces_.walk(ids_of(request, whole * factor));
+  for (std::size_t block = 0; block < static_cast<std::size_t>(whole); ++block) {
+    const std::size_t last = (block + 1) * static_cast<std::size_t>(factor) - 1;
+    path_.push_back({last < pieces.size() ? pieces[last] : pieces_.add_unnamed(), 1});
   }
 }
 
 void PromptBlocks::walk_across(const TraceRequest& request, std::int64_t whole) {
-  const auto& ids = request.block_ids;
-  std::uint32_t id_node = PrefixNodes::kNone;
-  std::int64_t named = 0;  // Tokens that id_node and those before it stand for.
-  std::size_t next_id = 0;
-  for (std::int64_t block = 0; block < whole; ++block) {
-    const std::int64_t last_token = (block + 1) * block_size_ - 1;
-    while (named <= last_token && next_id < ids.size()) {
-      id_node = ids_.find_or_add(id_node, ids[next_id++]);
-      named += trace_block_;
-    }
-    if (named <= last_token) {
-      path_.push_back({nodes_.add_unnamed(), 1});
-      continue;
+  const std::int64_t tokens = whole * block_size_;
+  const auto ids = ids_.walk(ids_of(request, (tokens + trace_block_ - 1) / trace_block_));
+  names_.clear();
+  for (std::int64_t last_token = block_size_ - 1; last_token < tokens; last_token += block_size_) {
+    const auto id = static_cast<std::size_t>(last_token / trace_block_);
+    if (id >= ids.size()) {
+      break;
     }
     const auto offset = static_cast<std::uint64_t>(last_token % trace_block_);
-    const std::uint64_t name = (std::uint64_t{id_node} << 32) | offset;
-    path_.push_back({nodes_.find_or_add(PrefixNodes::kNone, name), 1});
+    names_.push_back((std::uint64_t{ids[id]} << 32) | offset);
+  }
+  add_blocks(pieces_.walk(names_), whole);
+}
+
+// A block each of these pieces, and what is missing then.
+void PromptBlocks::add_blocks(std::span<const std::uint32_t> named, std::int64_t whole) {
+  path_.resize(static_cast<std::size_t>(whole));
+  for (std::size_t block = 0; block < path_.size(); ++block) {
+    path_[block] = {block < named.size() ? named[block] : pieces_.add_unnamed(), 1};
   }
 }
 
 PromptBlocks::Extent& PromptBlocks::extent(std::uint32_t piece) {
   if (piece >= extents_.size()) {
-    extents_.resize(std::max<std::size_t>(piece + std::size_t{1}, extents_.size() * 2));
+    extents_.resize(piece + std::size_t{1});
   }
   return extents_[piece];
 }
 
 // Appends the pieces of the first `blocks` blocks of a trace block. Equal prefix ids stand for
 // equally long blocks, so one piece it is, unless a trace breaks that rule.
-void PromptBlocks::add_part(std::uint32_t node, std::uint32_t blocks) {
-  std::uint32_t piece = node;
+void PromptBlocks::add_part(std::uint32_t piece, std::uint32_t blocks) {
   for (;;) {
     if (extent(piece).blocks == 0) {
       extent(piece).blocks = blocks;
@@ -114,7 +99,7 @@ void PromptBlocks::add_part(std::uint32_t node, std::uint32_t blocks) {
       return;
     }
     if (extent(piece).rest == PrefixNodes::kNone) {
-      const std::uint32_t rest = nodes_.add_unnamed();
+      const std::uint32_t rest = pieces_.add_unnamed();
       extent(piece).rest = rest;
     }
     piece = extent(piece).rest;
@@ -122,7 +107,7 @@ void PromptBlocks::add_part(std::uint32_t node, std::uint32_t blocks) {
 }
 
 void PromptBlocks::cut(std::uint32_t piece, std::uint32_t blocks) {
-  const std::uint32_t rest = nodes_.add_unnamed();
+  const std::uint32_t rest = pieces_.add_unnamed();
   extent(rest) = {extent(piece).blocks - blocks, extent(piece).rest};
   extent(piece) = {blocks, rest};
   cuts_.emplace_back(piece, rest);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "octavo/sim/trace.h"
-#include "prefix_nodes.h"
+#include "prefix_paths.h"
 
 namespace octavo::sim {
 
@@ -42,7 +42,7 @@ class PromptBlocks {
   /// Appends the pieces, as they are cut by now, of what walk returned as `part` at some time.
   void append_pieces(const PathPiece& part, std::vector<PathPiece>& out) const;
 
-  std::uint32_t size() const noexcept { return nodes_.size(); }
+  std::uint32_t size() const noexcept { return pieces_.size(); }
   std::int64_t block_size() const noexcept { return block_size_; }
 
   /// Blocks that a prompt of so many tokens holds, its partial one included.
@@ -57,17 +57,20 @@ class PromptBlocks {
     std::uint32_t rest = PrefixNodes::kNone;  // What follows in the same trace block, if known.
   };
 
+  static std::span<const std::uint64_t> ids_of(const TraceRequest& request, std::int64_t most);
   void walk_split(const TraceRequest& request, std::int64_t whole);
   void walk_joined(const TraceRequest& request, std::int64_t whole);
   void walk_across(const TraceRequest& request, std::int64_t whole);
-  void add_part(std::uint32_t node, std::uint32_t blocks);
+  void add_blocks(std::span<const std::uint32_t> named, std::int64_t whole);
+  void add_part(std::uint32_t piece, std::uint32_t blocks);
   void cut(std::uint32_t piece, std::uint32_t blocks);
   Extent& extent(std::uint32_t piece);
 
   std::int64_t trace_block_;
   std::int64_t block_size_;
-  PrefixNodes nodes_;            // Of the trace's ids; numbers the pieces too, but in walk_across.
-  PrefixNodes ids_;              // Of the trace's ids in walk_across.
+  PrefixPaths pieces_;                // Told by the trace's ids, in walk_across by names_.
+  PrefixPaths ids_;                   // Prefixes of the trace's ids, only in walk_across.
+  std::vector<std::uint64_t> names_;  // Of the blocks at hand: the prefix that each ends in, where.
   std::vector<Extent> extents_;  // By piece; only in walk_split with several blocks a trace block.
   std::vector<PathPiece> path_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cuts_;

@@ -1,6 +1,7 @@
 #include "blocks/hdq.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octavo::blocks {
 
@@ -11,8 +12,6 @@ namespace {
 constexpr std::int64_t kMemory = 17;           // Capacities of blocks that are known at a time.
 constexpr int kLearnEvery = 32;                // Sessions.
 constexpr std::int64_t kHalveEvery = 1 << 14;  // Sessions: as old as an age can be told.
-constexpr std::size_t kLinesAhead = 16;
-constexpr std::size_t kRecordsAhead = 8;
 
 // Ids of known blocks have 32 bits: memory is shorter for pools of more than 252 million blocks.
 std::int64_t known_at_most(std::int64_t num_blocks) {
@@ -70,15 +69,18 @@ void Hdq::account() noexcept {
 void Hdq::begin(int slot,
                 std::span<const std::uint64_t> fingerprints,
                 std::int64_t servable) noexcept {
+  const std::size_t count = fingerprints.size();
+  if (count > 0) {
+    known_.prefetch_line(fingerprints.front());
+  }
   account();
+  if (count > 0) {
+    known_.prefetch_record(fingerprints.front());
+  }
   open_ = 0;
   ++clock_;
   grow_older();
 
-  const std::size_t count = fingerprints.size();
-  for (std::size_t i = 0; i < std::min(count, kLinesAhead); ++i) {
-    known_.prefetch_line(fingerprints[i]);
-  }
   std::int64_t known_blocks = 0;
   std::int64_t resident = 0;  // The leading ones that the pool holds,
   std::int64_t in_lru = 0;    // and those that LRU's would.
@@ -88,13 +90,7 @@ void Hdq::begin(int slot,
   std::uint32_t asked_of_group = 0;
   KnownId deepest = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + kLinesAhead < count) {
-      known_.prefetch_line(fingerprints[i + kLinesAhead]);
-    }
-    if (i + kRecordsAhead < count) {
-      known_.prefetch_first(fingerprints[i + kRecordsAhead]);
-    }
-    const KnownId id = known_.find(fingerprints[i]);
+    const KnownId id = known_.find(deepest, fingerprints[i]);
     if (id == 0) {
       break;
     }
@@ -109,7 +105,7 @@ void Hdq::begin(int slot,
       asked_of_group = known.group == group_id ? asked_of_group + 1 : 1;
       group_id = known.group;
       all_in_lru = all_in_lru && asked_of_group <= group.lru;
-      ++counters_.hits[group.class_id][group.bucket];
+      counters_.hit(group.class_id, group.bucket);
     }
     in_lru += all_in_lru ? 1 : 0;
   }
@@ -158,29 +154,62 @@ hdq::KnownId Hdq::remember(std::uint64_t fingerprint, KnownId parent, bool namel
   return known_.add(fingerprint, parent, nameless);
 }
 
-void Hdq::sealed(BlockId block, BlockId parent, std::uint64_t fingerprint) noexcept {
-  KnownId id = known_.find(fingerprint);
-  if (id != 0 && known_[id].block == kNoBlock) {
-    leave_group(id);
-  } else {
-    // New; or a collision of fingerprints, where the name is another's.
-    id = remember(fingerprint, parent == kNoBlock ? 0 : known_.of_block(parent), id != 0);
-    known_[id].depth = sessions_[at(slot_)].new_depth;
+void Hdq::sealed(std::span<const BlockId> blocks,
+                 BlockId parent,
+                 std::span<const std::uint64_t> fingerprints) noexcept {
+  const std::uint8_t new_depth = sessions_[at(slot_)].new_depth;
+  KnownId parent_id = parent == kNoBlock ? 0 : known_.of_block(parent);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    KnownId id = known_.find(parent_id, fingerprints[i]);
+    if (id != 0 && known_[id].block == kNoBlock) {
+      leave_group(std::exchange(known_[id].group, 0), 1, /*resident=*/false);
+    } else {
+      // New; or a collision of fingerprints, where the name is another's.
+      id = remember(fingerprints[i], parent_id, id != 0);
+      known_[id].depth = new_depth;
+    }
+    known_.settle(id, blocks[i]);
+    parent_id = id;
   }
-  known_.settle(id, block);
 }
 
-void Hdq::held(BlockId block) noexcept {
-  leave_group(known_.of_block(block));
+void Hdq::held(std::span<const BlockId> blocks) noexcept {
+  for (std::size_t i = 0; i < blocks.size();) {
+    const GroupId group_id = known_[known_.of_block(blocks[i])].group;
+    std::uint32_t count = 0;
+    for (; i < blocks.size(); ++i, ++count) {
+      Known& known = known_[known_.of_block(blocks[i])];
+      if (known.group != group_id) {
+        break;
+      }
+      known.group = 0;
+    }
+    leave_group(group_id, count, /*resident=*/true);
+  }
 }
 
-void Hdq::parked(BlockId block) noexcept {
-  const KnownId id = known_.of_block(block);
-  if (!depth_known_) {
+void Hdq::parked(std::span<const BlockId> blocks) noexcept {
+  if (!depth_known_ && !blocks.empty()) {
     depth_known_ = true;
-    depth_ = known_[id].depth;
+    const std::uint8_t depth = known_[known_.of_block(blocks.front())].depth;
+    for (std::uint8_t touches = 1; touches <= kMostTouches; ++touches) {
+      classes_[touches] = hdq::class_of(depth, touches, traits_);
+    }
   }
-  join(id, hdq::class_of(depth_, known_[id].touches, traits_));
+  for (std::size_t i = 0; i < blocks.size();) {
+    const KnownId first = known_.of_block(blocks[i]);
+    const hdq::ClassId class_id = classes_[known_[first].touches];
+    open_group_for(first, class_id);
+    std::uint32_t count = 0;
+    for (; i < blocks.size(); ++i, ++count) {
+      Known& known = known_[known_.of_block(blocks[i])];
+      if (classes_[known.touches] != class_id) {
+        break;
+      }
+      known.group = open_;
+    }
+    join(count);
+  }
 }
 
 // A leaf has a group of its own.
@@ -190,14 +219,16 @@ void Hdq::leaf_parked(BlockId block, BlockId parent) noexcept {
   known_[id].depth = parent_id != 0 ? known_[parent_id].depth : sessions_[at(slot_)].new_depth;
   known_.settle(id, block);
   open_ = 0;
-  join(id, hdq::class_of(known_[id].depth, 1, traits_));
+  open_group_for(id, hdq::class_of(known_[id].depth, 1, traits_));
+  known_[id].group = open_;
+  join(1);
   open_ = 0;
 }
 
 void Hdq::leaf_left(BlockId block) noexcept {
   const KnownId id = known_.of_block(block);
   const KnownId parent = known_[id].parent;
-  leave_group(id);
+  leave_group(std::exchange(known_[id].group, 0), 1, /*resident=*/true);
   known_.leave(id);
   known_.forget(id);
   if (parent != 0 && known_[parent].children == 0) {
@@ -207,39 +238,43 @@ void Hdq::leaf_left(BlockId block) noexcept {
 
 // --- Eviction ---
 
-// The group that gives up its deepest resident block next, which must carry none.
-hdq::GroupId Hdq::choose(BlockId spare) noexcept {
-  if (!guard_.leads()) {
-    for (GroupId id = residents_.oldest(); id != 0; id = groups_[id].residents.newer) {
-      const Known& deepest = known_[groups_[id].deepest_resident];
-      if (deepest.children == 0 && deepest.block != spare) {
-        return id;
-      }
-    }
-    return 0;
+// The oldest group with a resident block that may go, by LRU's rule.
+hdq::GroupId Hdq::choose_oldest(BlockId spare) const noexcept {
+  GroupId id = residents_.oldest();
+  while (id != 0 && !may_go(groups_[id].deepest_resident, spare)) {
+    id = groups_[id].residents.newer;
   }
+  return id;
+}
+
+// The oldest group of the least density of which that holds; those that carry a block are set
+// aside.
+hdq::GroupId Hdq::choose_least(BlockId spare) noexcept {
   GroupId chosen = 0;
   GroupId spared = 0;
   while (chosen == 0 && !contest_.empty()) {
-    const GroupId id = queues_[contest_.winner()][contest_.winner_bucket()].oldest();
-    const Known& deepest = known_[groups_[id].deepest_resident];
-    if (deepest.children > 0) {
+    const GroupId id = first_to_go();
+    const KnownId deepest = groups_[id].deepest_resident;
+    if (may_go(deepest, spare)) {
+      chosen = id;
+    } else if (known_[deepest].children > 0) {
       set_aside(id);
-    } else if (deepest.block == spare) {
+    } else {
       spared = id;
       dequeue(id);
-    } else {
-      chosen = id;
     }
   }
   if (spared != 0) {
-    enqueue(spared, End::Oldest);
+    enqueue_oldest(spared);
   }
   return chosen;
 }
 
 BlockId Hdq::evict(BlockId spare) noexcept {
-  const GroupId group_id = choose(spare);
+  GroupId group_id = first_to_go();
+  if (group_id != 0 && !may_go(groups_[group_id].deepest_resident, spare)) {
+    group_id = guard_.leads() ? choose_least(spare) : choose_oldest(spare);
+  }
   if (group_id == 0) {
     return kNoBlock;
   }
@@ -249,11 +284,12 @@ BlockId Hdq::evict(BlockId spare) noexcept {
   const BlockId block = known_[id].block;
   group.deepest_resident = parent;
   known_.leave(id);
-  lose_resident(group_id);
+  lose_residents(group_id, 1);
   if (group.passed || group.uncounted) {
     forget_deepest(group_id);
   }
-  if (parent != 0 && known_[parent].children == 0) {
+  // A group that gives up a block is not set aside.
+  if (parent != 0 && known_[parent].children == 0 && known_[parent].group != group_id) {
     carries_none(parent);
   }
   return block;

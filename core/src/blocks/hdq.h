@@ -10,8 +10,8 @@
 // other. Between the begin of a session and its parking its blocks are in no group.
 //
 // Owned by one prefix tree, not thread-safe, noexcept, O(1) amortised a block; no allocation after
-// construction. Memory: 17 x capacity records of 32 bytes and as many table entries of 4 to 8, a
-// group of 64 bytes for each stretch of them, 4 bytes a block and 16 a slot; address space is
+// construction. Memory: 21 x capacity records of 32 bytes, 17 x table entries of 4 to 8, a group of
+// 64 bytes for each stretch of known blocks, 4 bytes a block and 16 a slot; address space is
 // reserved for all of it, memory used as blocks become known.
 #pragma once
 
@@ -51,12 +51,15 @@ class Hdq {
 
   // --- Blocks ---
 
-  /// A block whose parent on its path is `parent` (kNoBlock: none) is sealed, and held.
-  void sealed(BlockId block, BlockId parent, std::uint64_t fingerprint) noexcept;
-  /// A parked block is held again.
-  void held(BlockId block) noexcept;
-  /// Nobody holds the block any more. Blocks of one path are parked deepest first.
-  void parked(BlockId block) noexcept;
+  /// Blocks that continue each other, the first one `parent` (kNoBlock: nothing), are sealed, and
+  /// held.
+  void sealed(std::span<const BlockId> blocks,
+              BlockId parent,
+              std::span<const std::uint64_t> fingerprints) noexcept;
+  /// Parked blocks are held again.
+  void held(std::span<const BlockId> blocks) noexcept;
+  /// Nobody holds the blocks any more. Those of one path are parked deepest first.
+  void parked(std::span<const BlockId> blocks) noexcept;
   /// A leaf under `parent` is parked.
   void leaf_parked(BlockId block, BlockId parent) noexcept;
   /// A parked leaf is taken over, or lost its last key.
@@ -97,7 +100,6 @@ class Hdq {
   using Group = hdq::Group;
   using OrderList = hdq::GroupList<&Group::order>;
   using ResidentList = hdq::GroupList<&Group::residents>;
-  using Queue = hdq::GroupList<&Group::queue>;
 
   // What is remembered of the session in a slot.
   struct Session {
@@ -110,7 +112,19 @@ class Hdq {
   // hdq.cc
   KnownId remember(std::uint64_t fingerprint, KnownId parent, bool nameless) noexcept;
   void account() noexcept;
-  GroupId choose(BlockId spare) noexcept;
+  // A group gives up its deepest resident block next, which must carry none.
+  bool may_go(KnownId deepest, BlockId spare) const noexcept {
+    return known_[deepest].children == 0 && known_[deepest].block != spare;
+  }
+  // Whose turn it is: the oldest group, or the oldest one of the least density.
+  GroupId first_to_go() const noexcept {
+    if (!guard_.leads()) {
+      return residents_.oldest();
+    }
+    return contest_.empty() ? 0 : queues_[contest_.winner()].oldest(contest_.winner_bucket());
+  }
+  GroupId choose_oldest(BlockId spare) const noexcept;
+  GroupId choose_least(BlockId spare) noexcept;
 
   // hdq_audit.cc
   void audit_known() const;
@@ -119,16 +133,28 @@ class Hdq {
 
   // hdq_groups.cc
   void open_group(KnownId deepest, hdq::ClassId class_id) noexcept;
-  void join(KnownId id, hdq::ClassId class_id) noexcept;
-  void leave_group(KnownId id) noexcept;
-  void lose_member(GroupId id) noexcept;
-  void lose_resident(GroupId id) noexcept;
-  enum class End { Oldest, Newest };
-  void enqueue(GroupId id, End end) noexcept;
+  void open_group_for(KnownId id, hdq::ClassId class_id) noexcept;
+  void join(std::uint32_t blocks) noexcept;
+  void leave_group(GroupId id, std::uint32_t blocks, bool resident) noexcept;
+  void lose_members(GroupId id, std::uint32_t blocks) noexcept {
+    if ((groups_[id].members -= blocks) == 0) {
+      end_group(id);
+    }
+  }
+  void lose_residents(GroupId id, std::uint32_t blocks) noexcept {
+    if ((groups_[id].resident -= blocks) == 0) {
+      end_residence(id);
+    }
+  }
+  void end_residence(GroupId id) noexcept;
+  void end_group(GroupId id) noexcept;
+  void enqueue_newest(GroupId id) noexcept;
+  void enqueue_oldest(GroupId id) noexcept;
   void dequeue(GroupId id) noexcept;
   void set_aside(GroupId id) noexcept;
   void carries_none(KnownId id) noexcept;
   void grow_older() noexcept;
+  void come_of_age(GroupId id) noexcept;
   void forget_deepest(GroupId id) noexcept;
   void forget_one_ghost() noexcept;
   void trim_lru(std::int64_t room) noexcept;
@@ -142,7 +168,7 @@ class Hdq {
 
   OrderList order_;
   ResidentList residents_;
-  std::array<std::array<Queue, hdq::kBuckets>, hdq::kClasses> queues_;
+  std::array<hdq::ClassQueues, hdq::kClasses> queues_;
   std::array<GroupId, hdq::kBuckets> oldest_in_bucket_{};  ///< By `order`.
   GroupId lru_end_ = 0;          ///< No older group has blocks that LRU would hold.
   GroupId memory_end_ = 0;       ///< Older groups are passed.
@@ -163,8 +189,8 @@ class Hdq {
   int slot_ = 0;
   GroupId open_ = 0;  ///< The group that the release at hand adds to.
   bool depth_known_ = false;
-  std::uint8_t depth_ = 0;  ///< Of the deepest block that it parks.
   hdq::SessionTraits traits_;
+  std::array<hdq::ClassId, hdq::kMostTouches + 1> classes_{};  ///< By touches, once depth_known_.
 };
 
 }  // namespace octavo::blocks

@@ -34,7 +34,7 @@ void Hdq::audit_known() const {
     }
     ++count;
     ghosts += known.block == kNoBlock ? 1 : 0;
-    require(known.nameless || known_.find(known.fingerprint) == id,
+    require(known.nameless || known_.find(known.parent, known.fingerprint) == id,
             "E-H3: a known block is not found by its name", id);
     require(known.block == kNoBlock || known_.of_block(known.block) == id,
             "E-H3: a resident block is not known by its number", known.block);
@@ -60,6 +60,9 @@ void Hdq::audit_known() const {
   require(count == known_.count() && ghosts == known_.ghosts(), "E-H3: known blocks are miscounted",
           count);
   require(count <= known_.limit(), "E-H3: too many blocks are known", count);
+  require(count + static_cast<std::int64_t>(known_.unused()) ==
+              static_cast<std::int64_t>(known_.used()),
+          "E-H3: records are lost", count);
 }
 
 // E-H4: one group. From its deepest member upwards: ghosts, then resident blocks.
@@ -128,11 +131,12 @@ void Hdq::audit_lists() const {
 
   for (std::size_t c = 0; c < kClasses; ++c) {
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      std::int64_t count = 0;
-      for (GroupId id = queues_[c][b].oldest(); id != 0; id = groups_[id].queue.newer) {
+      const auto count = static_cast<std::int64_t>(queues_[c].count(b));
+      GroupId id = queues_[c].oldest(b);
+      for (std::int64_t left = count; left > 0; --left) {
         require(groups_[id].class_id == c && groups_[id].bucket == b && !groups_[id].set_aside,
                 "E-H5: a group is in another's queue", id);
-        ++count;
+        id = groups_[id].queue.newer;
       }
       require(count == queued[c * kBuckets + b], "E-H5: a queue lacks groups", count);
       require(contest_.filled(c, b) == (count > 0), "E-H5: a queue is mistaken for empty or filled",
@@ -174,10 +178,12 @@ std::uint64_t Hdq::digest() const {
   }
   for (std::size_t c = 0; c < kClasses; ++c) {
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      add(counters_.hits[c][b]);
-      add(counters_.entered[c][b]);
-      for (GroupId id = queues_[c][b].oldest(); id != 0; id = groups_[id].queue.newer) {
+      add(counters_.hits(c, b));
+      add(counters_.entered(c, b));
+      GroupId id = queues_[c].oldest(b);
+      for (std::uint32_t left = queues_[c].count(b); left > 0; --left) {
         add(known_[groups_[id].deepest_resident].fingerprint);
+        id = groups_[id].queue.newer;
       }
     }
   }

@@ -1,8 +1,8 @@
 // HDQ: which class has the queue of the least density.
 //
 // A class enters with its oldest non-empty bucket, since densities fall with age; the classes then
-// meet in a knock-out tree. A change of one class replays its log2(256) matches; new densities
-// replay all of them. Equal densities: the lower class number wins.
+// meet in a knock-out tree. A change of one class replays its matches, log2(256) of them or as far
+// as anything changes. Equal densities: the lower class number wins.
 #pragma once
 
 #include <array>
@@ -21,7 +21,9 @@ class Contest {
   void clear() noexcept {
     filled_.fill(0);
     stake_.fill(kOut);
-    replay_all();
+    for (std::size_t match = kLeaves - 1; match >= 1; --match) {
+      play(match);
+    }
   }
 
   /// The queue of the class and bucket became non-empty, or empty.
@@ -38,9 +40,11 @@ class Contest {
 
   void set_densities(const Density& density) noexcept {
     for (std::size_t c = 0; c < kClasses; ++c) {
-      stake_[c] = stake(c, density);
+      if (filled_[c] != 0) {
+        stake_[c] = stake(c, density);
+        replay(c);
+      }
     }
-    replay_all();
   }
 
   bool filled(std::size_t class_id, std::size_t bucket) const noexcept {
@@ -72,14 +76,14 @@ class Contest {
   std::uint8_t entrant(std::size_t place) const noexcept {
     return place >= kLeaves ? static_cast<std::uint8_t>(place - kLeaves) : winner_[place];
   }
+  // The class has another stake. Where it lost and loses again, all beyond is as it was.
   void replay(std::size_t class_id) noexcept {
     for (std::size_t match = (kLeaves + class_id) / 2; match >= 1; match /= 2) {
+      const std::uint8_t before = winner_[match];
       play(match);
-    }
-  }
-  void replay_all() noexcept {
-    for (std::size_t match = kLeaves - 1; match >= 1; --match) {
-      play(match);
+      if (before == winner_[match] && before != class_id) {
+        return;
+      }
     }
   }
 

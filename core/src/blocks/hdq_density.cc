@@ -15,16 +15,17 @@ double number(std::uint64_t count) noexcept {
 }  // namespace
 
 void Counters::halve() noexcept {
-  for (std::size_t c = 0; c < kClasses; ++c) {
+  for (Class& each : classes_) {
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      hits[c][b] /= 2;
-      entered[c][b] /= 2;
+      each.hits[b] /= 2;
+      each.entered[b] /= 2;
     }
   }
   sessions /= 2;
   session_blocks /= 2;
 }
 
+// A class that was not seen adds nothing to any sum.
 void Density::learn(const Counters& counters) noexcept {
   const double mean = counters.sessions > 0
                           ? number(counters.session_blocks) / number(counters.sessions)
@@ -34,9 +35,9 @@ void Density::learn(const Counters& counters) noexcept {
   std::array<std::uint64_t, kBuckets> hit_in{};
   std::array<std::uint64_t, kBuckets> entered_in{};
   for (std::size_t c = 0; c < kClasses; ++c) {
-    for (std::size_t b = 0; b < kBuckets; ++b) {
-      hit_in[b] += counters.hits[c][b];
-      entered_in[b] += counters.entered[c][b];
+    for (std::size_t b = 0; counters.seen(c) && b < kBuckets; ++b) {
+      hit_in[b] += counters.hits(c, b);
+      entered_in[b] += counters.entered(c, b);
     }
   }
   std::array<double, kBuckets> p{};
@@ -55,19 +56,25 @@ void Density::learn(const Counters& counters) noexcept {
   std::array<double, kFamilies> family_hits{};
   std::array<double, kFamilies> family_expected{};
   for (std::size_t c = 0; c < kClasses; ++c) {
+    if (!counters.seen(c)) {
+      continue;
+    }
     std::uint64_t hit = 0;
     for (std::size_t b = 0; b < kBuckets; ++b) {
-      hit += counters.hits[c][b];
-      class_expected[c] += number(counters.entered[c][b]) * p[b];
+      hit += counters.hits(c, b);
+      class_expected[c] += number(counters.entered(c, b)) * p[b];
     }
     class_hits[c] = number(hit);
     family_hits[family_of(c)] += class_hits[c];
     family_expected[family_of(c)] += class_expected[c];
   }
-  for (std::size_t c = 0; c < kClasses; ++c) {
-    const std::size_t family = family_of(c);
-    const double family_rho = (family_hits[family] + prior) / (family_expected[family] + prior);
-    rho_[c] = (class_hits[c] + prior * family_rho) / (class_expected[c] + prior);
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    const double rho = (family_hits[family] + prior) / (family_expected[family] + prior);
+    const double unseen = prior * rho / prior;  // In the order of the others' rounding.
+    for (std::size_t c = family; c < kClasses; c += kFamilies) {
+      rho_[c] =
+          counters.seen(c) ? (class_hits[c] + prior * rho) / (class_expected[c] + prior) : unseen;
+    }
   }
 }
 

@@ -24,19 +24,43 @@
 namespace octavo::blocks::hdq {
 
 /// Counts of blocks.
-struct Counters {
-  std::uint64_t hits[kClasses][kBuckets] = {};
-  std::uint64_t entered[kClasses][kBuckets] = {};
+class Counters {
+ public:
+  void enter(std::size_t class_id, std::size_t bucket, std::uint64_t blocks) noexcept {
+    classes_[class_id].entered[bucket] += blocks;
+    seen_[class_id] = true;
+  }
+  void hit(std::size_t class_id, std::size_t bucket, std::uint64_t blocks = 1) noexcept {
+    classes_[class_id].hits[bucket] += blocks;
+    seen_[class_id] = true;
+  }
+  std::uint64_t entered(std::size_t class_id, std::size_t bucket) const noexcept {
+    return classes_[class_id].entered[bucket];
+  }
+  std::uint64_t hits(std::size_t class_id, std::size_t bucket) const noexcept {
+    return classes_[class_id].hits[bucket];
+  }
+  /// Whether any block of the class was counted: few classes occur in a workload.
+  bool seen(std::size_t class_id) const noexcept { return seen_[class_id]; }
+
   std::uint64_t sessions = 0;        ///< With at least one shareable block.
   std::uint64_t session_blocks = 0;  ///< Theirs together.
 
   /// Everything counts half from now on.
   void halve() noexcept;
+
+ private:
+  struct Class {
+    std::uint64_t entered[kBuckets] = {};
+    std::uint64_t hits[kBuckets] = {};
+  };
+  std::array<Class, kClasses> classes_;
+  std::array<bool, kClasses> seen_{};
 };
 
 class Density {
  public:
-  /// Reads the counters anew. O(classes x buckets).
+  /// Reads the counters anew. O(classes seen x buckets).
   void learn(const Counters& counters) noexcept;
 
   double at(std::size_t class_id, std::size_t bucket) const noexcept {

@@ -20,7 +20,7 @@ void Hdq::open_group(KnownId deepest, hdq::ClassId class_id) noexcept {
   group.uncounted = known_[deepest].nameless;
   order_.push_newest(groups_, open_);
   residents_.push_newest(groups_, open_);
-  enqueue(open_, End::Newest);
+  enqueue_newest(open_);
   for (GroupId* cursor : {&oldest_in_bucket_[0], &lru_end_, &memory_end_}) {
     if (*cursor == 0) {
       *cursor = open_;
@@ -29,42 +29,40 @@ void Hdq::open_group(KnownId deepest, hdq::ClassId class_id) noexcept {
 }
 
 // A resident block was let go: the next shallower member of the open group, or the first of a new
-// one. LRU, too, has just been given it.
-void Hdq::join(KnownId id, hdq::ClassId class_id) noexcept {
+// one.
+void Hdq::open_group_for(KnownId id, hdq::ClassId class_id) noexcept {
   if (open_ == 0 || groups_[open_].class_id != class_id) {
     open_group(id, class_id);
   }
+}
+
+// LRU, too, has just been given them.
+void Hdq::join(std::uint32_t blocks) noexcept {
   Group& group = groups_[open_];
-  known_[id].group = open_;
-  ++group.members;
-  ++group.resident;
-  ++group.lru;
-  ++lru_blocks_;
+  group.members += blocks;
+  group.resident += blocks;
+  group.lru += blocks;
+  lru_blocks_ += blocks;
   if (!group.uncounted) {
-    ++counters_.entered[class_id][0];
+    counters_.enter(group.class_id, 0, blocks);
   }
 }
 
-// The shallowest member of its group is held, or sealed again.
-void Hdq::leave_group(KnownId id) noexcept {
-  const GroupId group_id = known_[id].group;
-  known_[id].group = 0;
-  if (known_[id].block != kNoBlock) {
-    lose_resident(group_id);
+// The shallowest members of a group, all of them resident or none, are held or sealed again.
+void Hdq::leave_group(GroupId id, std::uint32_t blocks, bool resident) noexcept {
+  if (resident) {
+    lose_residents(id, blocks);
   }
-  Group& group = groups_[group_id];
-  if (group.lru > 0) {
-    --group.lru;
-    --lru_blocks_;
-  }
-  lose_member(group_id);
-}
-
-void Hdq::lose_resident(GroupId id) noexcept {
   Group& group = groups_[id];
-  if (--group.resident > 0) {
-    return;
-  }
+  const std::uint32_t of_lru = std::min(group.lru, blocks);
+  group.lru -= of_lru;
+  lru_blocks_ -= of_lru;
+  lose_members(id, blocks);
+}
+
+// Its last resident member left.
+void Hdq::end_residence(GroupId id) noexcept {
+  Group& group = groups_[id];
   if (!group.set_aside) {
     dequeue(id);
   }
@@ -72,11 +70,9 @@ void Hdq::lose_resident(GroupId id) noexcept {
   residents_.remove(groups_, id);
 }
 
-void Hdq::lose_member(GroupId id) noexcept {
+// Its last member left.
+void Hdq::end_group(GroupId id) noexcept {
   const Group& group = groups_[id];
-  if (groups_[id].members-- > 1) {
-    return;
-  }
   const GroupId newer = group.order.newer;
   GroupId& oldest = oldest_in_bucket_[group.bucket];
   if (oldest == id) {
@@ -96,24 +92,26 @@ void Hdq::lose_member(GroupId id) noexcept {
 
 // --- Queues ---
 
-void Hdq::enqueue(GroupId id, End end) noexcept {
-  const Group& group = groups_[id];
-  Queue& queue = queues_[group.class_id][group.bucket];
-  if (queue.empty()) {
-    contest_.set(group.class_id, group.bucket, true, density_);
+void Hdq::enqueue_newest(GroupId id) noexcept {
+  const hdq::ClassId class_id = groups_[id].class_id;
+  queues_[class_id].push_newest(groups_, id);
+  if (queues_[class_id].count(0) == 1) {
+    contest_.set(class_id, 0, true, density_);
   }
-  if (end == End::Newest) {
-    queue.push_newest(groups_, id);
-  } else {
-    queue.push_oldest(groups_, id);
+}
+
+void Hdq::enqueue_oldest(GroupId id) noexcept {
+  const Group& group = groups_[id];
+  queues_[group.class_id].push_oldest(groups_, id);
+  if (queues_[group.class_id].count(group.bucket) == 1) {
+    contest_.set(group.class_id, group.bucket, true, density_);
   }
 }
 
 void Hdq::dequeue(GroupId id) noexcept {
   const Group& group = groups_[id];
-  Queue& queue = queues_[group.class_id][group.bucket];
-  queue.remove(groups_, id);
-  if (queue.empty()) {
+  queues_[group.class_id].remove(groups_, id);
+  if (queues_[group.class_id].count(group.bucket) == 0) {
     contest_.set(group.class_id, group.bucket, false, density_);
   }
 }
@@ -131,37 +129,53 @@ void Hdq::carries_none(KnownId id) noexcept {
     return;
   }
   group.set_aside = false;
-  enqueue(group_id, End::Oldest);
+  enqueue_oldest(group_id);
 }
 
 // --- Age ---
 
 // Groups enter the buckets that the clock has brought them to, the oldest bucket first. Those that
-// are next are far apart in memory: they are fetched for the next session.
+// are next are far apart in memory: the second one of each bucket is fetched for the next session.
 void Hdq::grow_older() noexcept {
   for (std::size_t b = kBuckets - 1; b >= 1; --b) {
+    const std::int64_t latest = clock_ - bucket_begin(b);  // Time of those that enter bucket b.
     GroupId& oldest_younger = oldest_in_bucket_[b - 1];
-    while (oldest_younger != 0 && groups_[oldest_younger].time + bucket_begin(b) <= clock_) {
-      const GroupId id = oldest_younger;
-      Group& group = groups_[id];
-      const GroupId newer = group.order.newer;
-      oldest_younger = newer != 0 && groups_[newer].bucket == b - 1 ? newer : 0;
-      if (oldest_in_bucket_[b] == 0) {
-        oldest_in_bucket_[b] = id;
-      }
-      const bool queued = group.resident > 0 && !group.set_aside;
-      if (queued) {
-        dequeue(id);
-      }
-      group.bucket = static_cast<std::uint8_t>(b);
-      if (queued) {
-        enqueue(id, End::Newest);
-      }
-      if (!group.uncounted) {
-        counters_.entered[group.class_id][b] += group.members;
-      }
+    GroupId id = oldest_younger;
+    if (id == 0 || groups_[id].time > latest) {
+      continue;
     }
-    __builtin_prefetch(&groups_[oldest_younger], 1);
+    if (oldest_in_bucket_[b] == 0) {
+      oldest_in_bucket_[b] = id;
+    }
+    do {
+      const Group& group = groups_[id];
+      come_of_age(id);
+      id = group.order.newer;
+    } while (id != 0 && groups_[id].time <= latest);
+    oldest_younger = id != 0 && groups_[id].bucket == b - 1 ? id : 0;
+    __builtin_prefetch(&groups_[groups_[id].order.newer], 1);
+  }
+}
+
+// The group goes over to the next bucket. The older queue fills before the younger one is empty: so
+// the oldest of a class changes once at most.
+void Hdq::come_of_age(GroupId id) noexcept {
+  Group& group = groups_[id];
+  const std::size_t class_id = group.class_id;
+  const std::size_t bucket = group.bucket;
+  if (group.resident > 0 && !group.set_aside) {
+    hdq::ClassQueues& queues = queues_[class_id];
+    queues.age(groups_, id);
+    if (queues.count(bucket + 1) == 1) {
+      contest_.set(class_id, bucket + 1, true, density_);
+    }
+    if (queues.count(bucket) == 0) {
+      contest_.set(class_id, bucket, false, density_);
+    }
+  }
+  group.bucket = static_cast<std::uint8_t>(bucket + 1);
+  if (!group.uncounted) {
+    counters_.enter(class_id, bucket + 1, group.members);
   }
 }
 
@@ -191,7 +205,7 @@ void Hdq::forget_deepest(GroupId group_id) noexcept {
     --group.lru;
     --lru_blocks_;
   }
-  lose_member(group_id);
+  lose_members(group_id, 1);
 }
 
 // The oldest ghost goes. REQUIRES: there is one. A group without ghosts is passed for good: what is
@@ -201,9 +215,7 @@ void Hdq::forget_one_ghost() noexcept {
     groups_[memory_end_].passed = true;
     memory_end_ = groups_[memory_end_].order.newer;
   }
-  const KnownId next = known_[groups_[memory_end_].deepest].parent;
   forget_deepest(memory_end_);
-  known_.prefetch_line(known_[next].fingerprint);
 }
 
 }  // namespace octavo::blocks

@@ -57,15 +57,14 @@ class GroupList {
   GroupId newest() const noexcept { return newest_; }
   bool empty() const noexcept { return oldest_ == 0; }
 
-  void push_newest(Slab<Group>& groups, GroupId id) noexcept {
-    (groups[id].*kLink) = {newest_, 0};
-    (newest_ != 0 ? (groups[newest_].*kLink).newer : oldest_) = id;
-    newest_ = id;
-  }
-  void push_oldest(Slab<Group>& groups, GroupId id) noexcept {
-    (groups[id].*kLink) = {0, oldest_};
-    (oldest_ != 0 ? (groups[oldest_].*kLink).older : newest_) = id;
-    oldest_ = id;
+  void push_newest(Slab<Group>& groups, GroupId id) noexcept { insert(groups, id, 0); }
+  /// Right before `newer` (0: as the newest).
+  void insert(Slab<Group>& groups, GroupId id, GroupId newer) noexcept {
+    GroupId& link_back = newer != 0 ? (groups[newer].*kLink).older : newest_;
+    const GroupId older = link_back;
+    link_back = id;
+    (older != 0 ? (groups[older].*kLink).newer : oldest_) = id;
+    (groups[id].*kLink) = {older, newer};
   }
   void remove(Slab<Group>& groups, GroupId id) noexcept {
     const Link link = groups[id].*kLink;
@@ -76,6 +75,67 @@ class GroupList {
  private:
   GroupId oldest_ = 0;
   GroupId newest_ = 0;
+};
+
+/// The queues of one class: one list, the older buckets first, so that the group at the head of its
+/// bucket comes of age where it stands. (Not every group does: one that was set aside returns to
+/// the front, before older ones.)
+class ClassQueues {
+ public:
+  /// 0: the bucket's queue is empty. The next `count(bucket) - 1` groups are in it, too.
+  GroupId oldest(std::size_t bucket) const noexcept {
+    return count_[bucket] > 0 ? oldest_[bucket] : 0;
+  }
+  std::uint32_t count(std::size_t bucket) const noexcept { return count_[bucket]; }
+
+  /// Into the youngest bucket.
+  void push_newest(Slab<Group>& groups, GroupId id) noexcept {
+    list_.push_newest(groups, id);
+    add_behind(0, id);
+  }
+  /// To the front of its bucket.
+  void push_oldest(Slab<Group>& groups, GroupId id) noexcept {
+    const std::size_t bucket = groups[id].bucket;
+    std::size_t next = bucket;  // The queue before which it comes.
+    while (count_[next] == 0 && next > 0) {
+      --next;
+    }
+    list_.insert(groups, id, oldest(next));
+    oldest_[bucket] = id;
+    ++count_[bucket];
+  }
+  void remove(Slab<Group>& groups, GroupId id) noexcept {
+    take(groups, id);
+    list_.remove(groups, id);
+  }
+  /// To the end of the next older bucket.
+  void age(Slab<Group>& groups, GroupId id) noexcept {
+    const std::size_t bucket = groups[id].bucket;
+    if (oldest_[bucket] != id) {
+      list_.remove(groups, id);
+      list_.insert(groups, id, oldest_[bucket]);
+    }
+    take(groups, id);
+    add_behind(bucket + 1, id);
+  }
+
+ private:
+  void add_behind(std::size_t bucket, GroupId id) noexcept {
+    if (count_[bucket]++ == 0) {
+      oldest_[bucket] = id;
+    }
+  }
+  void take(const Slab<Group>& groups, GroupId id) noexcept {
+    const Group& group = groups[id];
+    --count_[group.bucket];
+    if (oldest_[group.bucket] == id) {
+      oldest_[group.bucket] = group.queue.newer;
+    }
+  }
+
+  GroupList<&Group::queue> list_;
+  std::array<GroupId, kBuckets> oldest_{};  ///< Means nothing where the queue is empty.
+  std::array<std::uint32_t, kBuckets> count_{};
 };
 
 }  // namespace octavo::blocks::hdq

@@ -1,5 +1,7 @@
 #include "blocks/hdq_order.h"
 
+#include <cstring>
+
 #include "octavo/error.h"
 
 namespace octavo::blocks {
@@ -12,29 +14,49 @@ HdqOrder::HdqOrder(const BlockManagerConfig& config, const RunStore& store)
            config.max_seqs,
            config.policy_block_tokens > 0 ? config.policy_block_tokens : config.block_size),
       fingerprints_(at(config.num_blocks), VirtualMemory::Pages::Small, "a prompt's fingerprints"),
+      asked_tokens_(at(config.num_blocks) * block_size_,
+                    VirtualMemory::Pages::Small,
+                    "the prompt asked last"),
+      blocks_(at(config.num_blocks), VirtualMemory::Pages::Small, "a run's blocks"),
       bare_node_(at(config.num_blocks), VirtualMemory::Pages::Small, "the bare nodes") {}
 
 // A root's end hash names its generation of its namespace.
 void HdqOrder::asked(const PromptAsked& prompt) noexcept {
-  std::uint64_t parent = store_.node(prompt.root).end_hash;
-  for (std::size_t i = 0; i < prompt.blocks; ++i) {
-    parent = fingerprints_[i] = fingerprint(parent, prompt.tokens + i * block_size_);
-  }
+  asked_root_ = store_.node(prompt.root).end_hash;
+  asked_blocks_ = prompt.blocks;
+  std::memcpy(asked_tokens_.data(), prompt.tokens, prompt.blocks * block_bytes());
+  name_blocks(asked_root_, prompt.tokens, prompt.blocks);
   hdq_.begin(prompt.slot, {fingerprints_.data(), prompt.blocks},
              static_cast<std::int64_t>(prompt.servable));
 }
 
 void HdqOrder::sealed(const BlocksSealed& sealed) noexcept {
-  BlockId parent = sealed.parent;
-  std::uint64_t name = parent == kNoBlock ? store_.node(store_.node(sealed.node).parent).end_hash
-                                          : hdq_.fingerprint_of(parent);
-  for (std::size_t i = 0; i < sealed.blocks.size(); ++i) {
-    name = fingerprints_[i] = fingerprint(name, sealed.tokens + i * block_size_);
-    hdq_.known().prefetch_line(name);
+  const std::uint64_t before = sealed.parent == kNoBlock
+                                   ? store_.node(store_.node(sealed.node).parent).end_hash
+                                   : hdq_.fingerprint_of(sealed.parent);
+  auto first = at(sealed.depth);
+  if (!was_asked(sealed, before)) {
+    asked_blocks_ = first = 0;
+    name_blocks(before, sealed.tokens, sealed.blocks.size());
   }
-  for (std::size_t i = 0; i < sealed.blocks.size(); ++i) {
-    hdq_.sealed(sealed.blocks[i], parent, fingerprints_[i]);
-    parent = sealed.blocks[i];
+  hdq_.sealed(sealed.blocks, sealed.parent, {&fingerprints_[first], sealed.blocks.size()});
+}
+
+// Whether these are blocks of the prompt that was asked last, and so have their fingerprints.
+bool HdqOrder::was_asked(const BlocksSealed& sealed, std::uint64_t before) const noexcept {
+  const auto depth = at(sealed.depth);
+  return depth + sealed.blocks.size() <= asked_blocks_ &&
+         before == (depth == 0 ? asked_root_ : fingerprints_[depth - 1]) &&
+         std::memcmp(sealed.tokens, &asked_tokens_[depth * block_size_],
+                     sealed.blocks.size() * block_bytes()) == 0;
+}
+
+// The built-in hash whatever the config says: a caller's bad one changes no ranking (D3).
+void HdqOrder::name_blocks(std::uint64_t before,
+                           const std::int32_t* tokens,
+                           std::size_t blocks) noexcept {
+  for (std::size_t i = 0; i < blocks; ++i) {
+    before = fingerprints_[i] = chain_hash(before, tokens + i * block_size_, block_size_);
   }
 }
 
@@ -44,13 +66,20 @@ BlockId HdqOrder::end_of(NodeId id) const noexcept {
   return node.kind == NodeKind::Root ? kNoBlock : store_.last_block(node);
 }
 
+// A run's blocks, the deepest first.
+std::span<const BlockId> HdqOrder::blocks_of(const Node& run) noexcept {
+  std::size_t count = 0;
+  store_.visit_blocks_backward(run, [&](BlockId block) { blocks_[count++] = block; });
+  return {blocks_.data(), count};
+}
+
 void HdqOrder::parked(NodeId id) noexcept {
   const Node& node = store_.node(id);
   if (node.kind == NodeKind::Leaf) {
     hdq_.leaf_parked(node.head, end_of(node.parent));
     return;
   }
-  store_.visit_blocks_backward(node, [&](BlockId block) { hdq_.parked(block); });
+  hdq_.parked(blocks_of(node));
 }
 
 void HdqOrder::unparked(NodeId id) noexcept {
@@ -59,7 +88,7 @@ void HdqOrder::unparked(NodeId id) noexcept {
     hdq_.leaf_left(node.head);
     return;
   }
-  store_.visit_blocks_backward(node, [&](BlockId block) { hdq_.held(block); });
+  hdq_.held(blocks_of(node));
 }
 
 void HdqOrder::bare(NodeId id) noexcept {

@@ -38,15 +38,19 @@ class HdqOrder final : public EvictionOrder {
 
  private:
   BlockId end_of(NodeId id) const noexcept;
-  // The built-in hash whatever the config says: a caller's bad one changes no ranking (D3).
-  std::uint64_t fingerprint(std::uint64_t parent, const std::int32_t* tokens) const noexcept {
-    return chain_hash(parent, tokens, block_size_);
-  }
+  std::span<const BlockId> blocks_of(const Node& run) noexcept;
+  std::size_t block_bytes() const noexcept { return block_size_ * sizeof(std::int32_t); }
+  bool was_asked(const BlocksSealed& sealed, std::uint64_t before) const noexcept;
+  void name_blocks(std::uint64_t before, const std::int32_t* tokens, std::size_t blocks) noexcept;
 
   const RunStore& store_;
   std::size_t block_size_;
   Hdq hdq_;
-  VirtualArray<std::uint64_t> fingerprints_;  ///< [num_blocks] Of the blocks at hand.
+  VirtualArray<std::uint64_t> fingerprints_;  ///< [num_blocks] Of the blocks at hand:
+  std::size_t asked_blocks_ = 0;              ///< those of the prompt asked last, if not 0.
+  std::uint64_t asked_root_ = 0;
+  VirtualArray<std::int32_t> asked_tokens_;  ///< [num_blocks * block_size] Its tokens.
+  VirtualArray<BlockId> blocks_;             ///< [num_blocks] Of the run at hand.
   VirtualArray<NodeId> bare_node_;  ///< [num_blocks] The node that a bare one's last block ends.
 };
 

@@ -4,6 +4,7 @@
 // Fast enough for whole traces, and small enough to be seen to be right: it checks every victim.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -35,31 +36,33 @@ class DenseCache {
         block_of_.resize(static_cast<std::size_t>(id) + 1, blocks::kNoBlock);
         children_.resize(block_of_.size());
       }
-      fingerprints_.push_back(blocks::mix(static_cast<std::uint64_t>(id), 1));
+      fingerprints_.push_back(name(id));
     }
     hdq_.begin(0, fingerprints_, servable);
     std::size_t held = 0;
+    blocks_.clear();
     while (held < ids.size() && block_of(ids[held]) != blocks::kNoBlock) {
-      hdq_.held(block_of(ids[held++]));
+      blocks_.push_back(block_of(ids[held++]));
     }
+    hdq_.held(blocks_);
     make_room(ids.size() - held);
     hdq_.act_for(0);
     for (std::size_t i = held; i < ids.size(); ++i) {
       const std::int32_t block = free_.back();
       free_.pop_back();
-      const std::int32_t parent = i == 0 ? blocks::kNoBlock : block_of(ids[i - 1]);
-      hdq_.sealed(block, parent, fingerprints_[i]);
+      blocks_.push_back(block);
       block_of(ids[i]) = block;
       id_of_[static_cast<std::size_t>(block)] = ids[i];
       children_[static_cast<std::size_t>(i == 0 ? 0 : ids[i - 1])] += i == 0 ? 0 : 1;
       parent_of(ids[i]) = i == 0 ? -1 : ids[i - 1];
     }
+    hdq_.sealed(std::span(blocks_).subspan(held), held == 0 ? blocks::kNoBlock : blocks_[held - 1],
+                std::span(fingerprints_).subspan(held));
     hdq_.bound(static_cast<std::int64_t>(ids.size()));
     hdq_.generated(0, output_tokens, false);
     hdq_.act_for(0);
-    for (std::size_t i = ids.size(); i-- > 0;) {
-      hdq_.parked(block_of(ids[i]));
-    }
+    std::reverse(blocks_.begin(), blocks_.end());
+    hdq_.parked(blocks_);
     return std::min(static_cast<std::int64_t>(held), servable);
   }
 
@@ -69,9 +72,23 @@ class DenseCache {
     return static_cast<std::size_t>(id) < block_of_.size() &&
            block_of_[static_cast<std::size_t>(id)] != blocks::kNoBlock;
   }
+  /// Whether the policy remembers this path to its end.
+  bool known(std::span<const std::int32_t> ids) const {
+    blocks::hdq::KnownId last = 0;
+    for (const std::int32_t id : ids) {
+      last = hdq_.known().find(last, name(id));
+      if (last == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
   std::size_t parked() const { return id_of_.size() - free_.size(); }
 
  private:
+  static std::uint64_t name(std::int32_t id) {
+    return blocks::mix(static_cast<std::uint64_t>(id), 1);
+  }
   std::int32_t& block_of(std::int32_t id) { return block_of_[static_cast<std::size_t>(id)]; }
   std::int32_t& parent_of(std::int32_t id) {
     if (parent_.size() < block_of_.size()) {
@@ -101,8 +118,9 @@ class DenseCache {
   std::vector<std::int32_t> id_of_;     ///< By block; -1: free.
   std::vector<std::int32_t> block_of_;  ///< By id.
   std::vector<std::int32_t> parent_;
-  std::vector<std::int32_t> children_;  ///< Resident ones, by id.
-  std::vector<std::uint64_t> fingerprints_;
+  std::vector<std::int32_t> children_;       ///< Resident ones, by id.
+  std::vector<std::uint64_t> fingerprints_;  ///< Of the session's blocks,
+  std::vector<std::int32_t> blocks_;         ///< and where they are.
 };
 
 }  // namespace octavo::testing

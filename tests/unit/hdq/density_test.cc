@@ -79,8 +79,9 @@ TEST(HdqDensity, ShrinksClassesToFamiliesAndFamiliesToOne) {
   const ClassId a = class_of(0, 1, {0, 0});
   const ClassId sibling = class_of(0, 1, {3, 2});
   const ClassId b = class_of(1, 1, {0, 0});
-  counters->entered[a][0] = counters->entered[b][0] = 80;
-  counters->hits[a][0] = 38;
+  counters->enter(a, 0, 80);
+  counters->enter(b, 0, 80);
+  counters->hit(a, 0, 38);
   Density density;
   density.learn(*counters);
 
@@ -104,8 +105,8 @@ TEST(HdqDensity, NeverRisesWithAge) {
     for (std::size_t b = 0; b < kBuckets; ++b) {
       for (int i = 0; i < 5; ++i) {
         const std::size_t c = rng.below(kClasses);
-        counters->entered[c][b] += rng.below(1000);
-        counters->hits[c][b] += rng.below(counters->entered[c][b] + 1);
+        counters->enter(c, b, rng.below(1000));
+        counters->hit(c, b, rng.below(counters->entered(c, b) + 1));
       }
     }
     Density density;
@@ -119,13 +120,13 @@ TEST(HdqDensity, NeverRisesWithAge) {
 
 TEST(HdqCounters, HalvingHalvesEverything) {
   auto counters = std::make_unique<Counters>();
-  counters->hits[3][2] = 9;
-  counters->entered[143][14] = 100;
+  counters->hit(3, 2, 9);
+  counters->enter(143, 14, 100);
   counters->sessions = 16384;
   counters->session_blocks = 7;
   counters->halve();
-  EXPECT_EQ(counters->hits[3][2], 4U);
-  EXPECT_EQ(counters->entered[143][14], 50U);
+  EXPECT_EQ(counters->hits(3, 2), 4U);
+  EXPECT_EQ(counters->entered(143, 14), 50U);
   EXPECT_EQ(counters->sessions, 8192U);
   EXPECT_EQ(counters->session_blocks, 3U);
 }
@@ -147,8 +148,8 @@ TEST(HdqContest, FindsTheLeastFilledQueueLikeASearch) {
     queue[c][b] = rng.chance(1, 4);
     contest.set(c, b, queue[c][b], density);
     if (round % 50 == 0) {
-      counters->entered[c][b] += 20;
-      counters->hits[rng.below(kClasses)][rng.below(kBuckets)] += 15;
+      counters->enter(c, b, 20);
+      counters->hit(rng.below(kClasses), rng.below(kBuckets), 15);
       density.learn(*counters);
       contest.set_densities(density);
     }

@@ -185,6 +185,38 @@ TEST(HdqManager, ServesOnlyWhatIsThereAndKeepsItsBooks) {
   EXPECT_GT(evicted, 1000);
 }
 
+// What a session wrote, whatever the prompt had said that it was admitted with: the prompt is
+// rewound to `position` and goes on as `history`.
+std::uint64_t digest_after(const Tokens& prompt, std::int32_t position, const Tokens& history) {
+  BlockManagerConfig config = small_config();
+  config.policy = EvictionPolicy::Hdq;
+  BlockManager manager(config);
+  manager.admit(0, prompt);
+  prepare(manager, {0, static_cast<std::int32_t>(std::ssize(prompt))}, {0}, {0});
+  prepare(manager, {0, static_cast<std::int32_t>(std::ssize(history)) - position}, {position}, {0});
+  manager.update_position(0, std::ssize(history));
+  manager.retire(0, history);
+  manager.audit();
+  return manager.digest();
+}
+
+TEST(HdqManager, NamesBlocksByWhatWasWrittenNotByWhatWasAsked) {
+  const Tokens history = story(1, 16);
+  Tokens other = history;
+  other.back() += 1;
+  EXPECT_NE(digest_after(history, 0, history), digest_after(other, 0, other));
+  for (std::int32_t position = 0; position < 16; ++position) {
+    SCOPED_TRACE(position);
+    const std::uint64_t digest = digest_after(history, position, history);
+    EXPECT_EQ(digest_after(other, position, history), digest);
+    for (std::size_t i = static_cast<std::size_t>(position); i < other.size(); ++i) {
+      Tokens prompt = history;
+      prompt[i] += 1;
+      EXPECT_EQ(digest_after(prompt, position, history), digest) << i;
+    }
+  }
+}
+
 TEST(HdqManager, IsAsNewAfterAReset) {
   RandomServer used(3, 20, true);
   RandomServer fresh(3, 20, true);

@@ -147,14 +147,14 @@ class NaiveHdq {
       if (bucket != group.bucket) {
         group.bucket = bucket;
         group.place = ++last_place;
-        counters_.entered[group.class_id][bucket] += group.members.size();
+        counters_.enter(group.class_id, bucket, group.members.size());
       }
     }
     const auto known = static_cast<std::size_t>(
         leading(ids, [&](std::int32_t id) { return blocks_.count(id) > 0; }));
     for (const std::int32_t id : ids.first(known)) {
       const Group& group = groups_[group_of(id)];
-      ++counters_.hits[group.class_id][group.bucket];
+      counters_.hit(group.class_id, group.bucket);
       blocks_[id].touches = static_cast<std::uint8_t>(std::min<int>(blocks_[id].touches + 1, 5));
     }
     const std::int64_t resident = leading(ids, [&](std::int32_t id) { return this->resident(id); });
@@ -197,7 +197,7 @@ class NaiveHdq {
         first = false;
       }
       groups_.back().members.push_back(ids[i]);
-      ++counters_.entered[class_id][0];
+      counters_.enter(class_id, 0, 1);
     }
   }
 

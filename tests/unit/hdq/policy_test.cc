@@ -105,12 +105,11 @@ TEST(Hdq, RemembersSeventeenCapacitiesAndNotMore) {
     EXPECT_EQ(cache.hdq().known().count(), std::min(2 * (i + 1), 170));
     cache.hdq().audit();
   }
-  const auto known = [&](std::int32_t id) {
-    return cache.hdq().known().find(blocks::mix(static_cast<std::uint64_t>(id), 1)) != 0;
-  };
-  EXPECT_TRUE(known(599));
-  EXPECT_TRUE(known(430));
-  EXPECT_FALSE(known(429));
+  EXPECT_TRUE(cache.known(range(598, 2)));
+  EXPECT_TRUE(cache.known(range(430, 2)));
+  EXPECT_FALSE(cache.known(range(428, 2)));
+  EXPECT_TRUE(cache.known(range(430, 1)));
+  EXPECT_FALSE(cache.known(range(428, 1)));
 }
 
 // Two thousand sessions of a fixed workload: whoever changes a decision changes this number, and no
