@@ -10,7 +10,7 @@ kEmulation=(async_copy.cc async_copy_queue.cc barrier.cc block.cc context.cc emu
 kTests=(tests/ref_cpu/ops/attend_world.cc
   tests/cuda/{append_case,append_test,attend_case,attend_fast_test,attend_float_test}.cc
   tests/cuda/{attend_general_test,attend_int_test,attend_test,conv_test,copies_test}.cc
-  tests/cuda/{gated_delta_test,selective_state_test}.cc)
+  tests/cuda/{device_under_test_emulated,gated_delta_test,selective_state_test,turns}.cc)
 
 # prepare_tree TREE: what is done to every copy of the kernels.
 prepare_tree() {

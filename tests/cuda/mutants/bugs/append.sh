@@ -2,15 +2,15 @@
 # shellcheck shell=bash
 bug 10 'multiplies by the reciprocal of the scale, does not divide' values
 edit kernels/quantize.cuh <<'EDIT'
-__fdiv_rn(by.blank ? by.element : x[i], by.divisor);
+      y[i] = quotient_of_row(x[i], by);
 ====
-__fmul_rn(by.blank ? by.element : x[i], __fdiv_rn(1.0f, by.divisor));
+      y[i] = __fmul_rn(x[i], by.inverse);
 EDIT
 bug 12 'units beyond the row are stored'
 edit kernels/append.cuh <<'EDIT'
-    if (work.on && unit < units) {
+work.on ? units : 0, out);
 ====
-    if (work.on && unit <= units) {
+work.on ? units + 1 : 0, out);
 EDIT
 bug 14 'shuffle by the lanes that have a row'
 edit kernels/append.cuh <<'EDIT'
@@ -32,9 +32,9 @@ edit kernels/append.cuh <<'EDIT'
 EDIT
 bug 18 'lanes without a row write the last one'
 edit kernels/append.cuh <<'EDIT'
-    if (work.on && unit < units) {
+work.on ? units : 0, out);
 ====
-    if (unit < units) {
+units, out);
 EDIT
 bug 19 'rows of a NaN are quantized like others' values
 edit kernels/quantize.cuh <<'EDIT'

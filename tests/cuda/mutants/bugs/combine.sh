@@ -2,51 +2,36 @@
 # shellcheck shell=bash
 bug 10 'multiplies by the reciprocal, does not divide'
 edit kernels/attend_combine.cuh <<'EDIT'
-__fdiv_rn(o[e], l)
+one_nan(__fdiv_rn(sums[e], l))
 ====
-__fmul_rn(o[e], __fdiv_rn(1.0f, l))
+one_nan(__fmul_rn(sums[e], __fdiv_rn(1.0f, l)))
 EDIT
-bug 1 'no barrier before the maxima of the warps are read'
+bug 2 'no barrier of the warp between weights and sums'
 edit kernels/attend_combine.cuh <<'EDIT'
-    shared.warp_max[thread / 32] = m;
-  }
-  __syncthreads();
+    __syncwarp();
+    add_chunks<kQuads>(
 ====
-    shared.warp_max[thread / 32] = m;
-  }
+    add_chunks<kQuads>(
 EDIT
-bug 2 'no barrier between shares and sums'
+bug 3 'no barrier of the warp before the next weights are written'
 edit kernels/attend_combine.cuh <<'EDIT'
-      shared.l[thread] = max_sum.y;
-    }
-    __syncthreads();
+    __syncwarp();  // The batch before is done with.
 ====
-      shared.l[thread] = max_sum.y;
-    }
-EDIT
-bug 3 'no barrier before the next shares are written'
-edit kernels/attend_combine.cuh <<'EDIT'
-kCombineThreads;
-    __syncthreads();
-    if (thread < chunks) {
-====
-kCombineThreads;
-    if (thread < chunks) {
 EDIT
 bug 16 'a few threads return early'
 edit kernels/attend_combine.cuh <<'EDIT'
-  const float m = max_of_chunks(plan, row, shared);
+  const float m = max_of_chunks(plan, row);
 ====
-  if (thread >= 64 + v_head_dim) {
+  if (lane >= 16 && 4 * lane >= v_head_dim) {
     return;
   }
-  const float m = max_of_chunks(plan, row, shared);
+  const float m = max_of_chunks(plan, row);
 EDIT
 bug 17 'multiply and add for fma over the chunks' values
 edit kernels/attend_combine.cuh <<'EDIT'
-__fmaf_rn(part[i][e], x, o[e])
+__fmaf_rn(part[i][q].x, weight.x, o[q].x)
 ====
-__fadd_rn(__fmul_rn(part[i][e], x), o[e])
+__fadd_rn(__fmul_rn(part[i][q].x, weight.x), o[q].x)
 EDIT
 bug 18 'the sink is no part of the sum' values
 edit kernels/attend_combine.cuh <<'EDIT'
@@ -66,21 +51,21 @@ __fmul_rn(arg.sinks[head], kLog2E)
 ====
 __fmul_rn(arg.sinks[item.kv_head], kLog2E)
 EDIT
-bug 21 'the maximum of the first 128 chunks' values
+bug 21 'the maximum of the first 32 chunks' values
 edit kernels/attend_combine.cuh <<'EDIT'
-  for (std::int32_t c = thread; c < row.chunks; c += kCombineThreads) {
+  for (std::int32_t c = lane; c < row.chunks; c += 32) {
 ====
-  for (std::int32_t c = thread; c < row.chunks && c == thread; ++c) {
+  for (std::int32_t c = lane; c < row.chunks && c == lane; ++c) {
 EDIT
 bug 22 'one partial result too many is read'
 edit kernels/attend_combine.cuh <<'EDIT'
-        if (c0 + i < chunks && e < count) {
+        if (c0 + i < chunks && q < count) {
 ====
-        if (c0 + i <= chunks && e < count) {
+        if (c0 + i <= chunks && q < count) {
 EDIT
 bug 23 'reads elements beyond the row'
 edit kernels/attend_combine.cuh <<'EDIT'
-        if (c0 + i < chunks && e < count) {
+        if (c0 + i < chunks && q < count) {
 ====
         if (c0 + i < chunks) {
 EDIT
