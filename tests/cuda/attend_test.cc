@@ -105,7 +105,7 @@ TEST(Attend, WhatARowDoesNotSeeDoesNotReachIt) {
 
 // Scores so small that they are zeros of either sign: m is +0 all the same.
 TEST(Attend, AMaximumOfZerosIsPositive) {
-  for (const EmulatedDeviceOptions& options : {kTuned, kGeneral}) {
+  for (const TestedOptions& options : {kTuned, kGeneral}) {
     const Model model{.kv_heads = 2, .group = 3, .scale = 0x1p-149f, .magnitude = 0.1f};
     const std::vector<Step> steps = {{{0, 6}, {1, 5}}};
     EXPECT_EQ(difference_from_reference(model, {.partials = true}, {}, steps, options), "");

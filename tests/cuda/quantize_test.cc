@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernel_testing.h"
 #include <gtest/gtest.h>
 
 #include "tests/ref_cpu/numerics/samples.h"
@@ -17,28 +18,30 @@ namespace {
 using numerics_test::from_bits;
 using numerics_test::Random;
 
-constexpr std::uint32_t kThreads = 64;
-
 struct Division {
   float x = 0.0f;
   float scale = 1.0f;
-  float quotient = 0.0f;
+};
+
+struct Quotient {
+  float value = 0.0f;
   bool by_inverse = false;
 };
 
-__global__ void divide_kernel(Division* divisions, std::uint32_t n) {
-  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads) {
-    Division& division = divisions[i];
-    const cuda::RowDivisor by = cuda::divisor_of(division.scale);
-    division.by_inverse = by.inverse != 0.0f;
-    division.quotient = cuda::quotient_of_row(division.x, by);
+__global__ void divide_kernel(const Division* divisions, Quotient* quotients, std::uint32_t n) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
+    const cuda::RowDivisor by = cuda::divisor_of(divisions[i].scale);
+    quotients[i] = {cuda::quotient_of_row(divisions[i].x, by), by.inverse != 0.0f};
   }
 }
 
-std::vector<Division> divided(std::vector<Division> divisions) {
-  const auto n = static_cast<std::uint32_t>(divisions.size());
-  cuda::launch(divide_kernel, {{4}, {kThreads}}, {}, divisions.data(), n);
-  return divisions;
+// The magnitude of x with the sign of `scale`.
+__global__ void sign_kernel(const Division* signs, float* signed_x, std::uint32_t n) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
+    signed_x[i] = cuda::with_sign_of(signs[i].x, signs[i].scale);
+  }
 }
 
 // A mantissa: any, or one of those that rounding finds hard.
@@ -80,34 +83,45 @@ TEST(QuotientOfRow, IsThatOfTheDivision) {
     const float scale = from_bits(exponent << 23 | random_mantissa(random));
     divisions.push_back({.x = random_element(random, scale), .scale = scale});
   }
-  for (const Division& division : divided(divisions)) {
-    const float expected = division.x / division.scale;
-    ASSERT_TRUE(division.by_inverse);
-    if (std::abs(division.x) >= 0x1p-102f && std::abs(expected) >= 0x1p-126f) {
-      ASSERT_EQ(division.quotient, expected) << division.x << " / " << division.scale;
+  const std::vector<Quotient> quotients = results_of(divide_kernel, divisions);
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const auto [x, scale] = divisions[i];
+    const float expected = x / scale;
+    ASSERT_TRUE(quotients[i].by_inverse);
+    if (std::abs(x) >= 0x1p-102f && std::abs(expected) >= 0x1p-126f) {
+      ASSERT_EQ(quotients[i].value, expected) << x << " / " << scale;
     } else {
-      ASSERT_LT(std::abs(division.quotient), 0x1p-40f) << division.x << " / " << division.scale;
+      ASSERT_LT(std::abs(quotients[i].value), 0x1p-40f) << x << " / " << scale;
       ASSERT_LT(std::abs(expected), 0x1p-40f);
     }
   }
 }
 
 TEST(QuotientOfRow, IsNotForScalesWhoseInverseIsNotThere) {
+  std::vector<Division> divisions;
   for (const float scale : {0.0f, -1.0f, 0x1p-61f, 0x1.000002p+60f, 0x1p-140f, HUGE_VALF, NAN}) {
-    EXPECT_EQ(cuda::divisor_of(scale).inverse, 0.0f) << scale;
+    divisions.push_back({.scale = scale});
   }
-  for (const float scale : {0x1p-60f, 1.0f, 0x1p+60f}) {
-    EXPECT_NE(cuda::divisor_of(scale).inverse, 0.0f) << scale;
+  for (const Quotient& quotient : results_of(divide_kernel, divisions)) {
+    EXPECT_FALSE(quotient.by_inverse);
+  }
+  for (const Quotient& quotient : results_of(
+           divide_kernel, std::vector<Division>{{.scale = 0x1p-60f}, {}, {.scale = 0x1p+60f}})) {
+    EXPECT_TRUE(quotient.by_inverse);
   }
 }
 
 TEST(QuotientOfRow, GetsTheSignOfItsElement) {
+  std::vector<Division> signs;
   for (const float x : {0.0f, 1.5f, 0x1p-149f, HUGE_VALF}) {
     for (const float sign : {1.0f, -1.0f, 0.0f, -0.0f}) {
-      const float signed_x = cuda::with_sign_of(-x, sign);
-      EXPECT_EQ(std::abs(signed_x), x);
-      EXPECT_EQ(std::signbit(signed_x), std::signbit(sign));
+      signs.push_back({-x, sign});
     }
+  }
+  const std::vector<float> signed_x = results_of(sign_kernel, signs);
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    EXPECT_EQ(std::abs(signed_x[i]), -signs[i].x);
+    EXPECT_EQ(std::signbit(signed_x[i]), std::signbit(signs[i].scale));
   }
 }
 
