@@ -24,7 +24,7 @@ compile() {
     -fno-omit-frame-pointer -Wno-unknown-pragmas "${sanitizer[@]}" \
     -I"$4" -I"$4/cuda" -I"$4/cuda/src" -I"$4/cuda/include" -I"$root" -I"$root/core/include" \
     -I"$root/ref_cpu/include" -I"$root/ref_cpu/src" -I"$root/tests/ref_cpu/ops" \
-    -x c++ -c "$from/$2" -o "$3.part" && mv -- "$3.part" "$3"
+    -MMD -MF "$3.d" -x c++ -c "$from/$2" -o "$3.part" && mv -- "$3.part" "$3"
 }
 
 # link BUILD PROGRAM OBJECT...: OBJECTs, the emulation, and what no sanitizer needs to see: the
@@ -61,40 +61,44 @@ in_parallel() {
   return "$failed"
 }
 
-# compile_missing BUILD FOLDER SOURCE...: lines for in_parallel.
-compile_missing() {
+# compile_stale BUILD FOLDER SOURCE...: lines for in_parallel: what was never compiled, and what is
+# older than a file that it was made of.
+compile_stale() {
   local build=$1 folder=$2 source object
   shift 2
   for source; do
     object=$folder/$(basename -- "${source%.*}").o
-    if [[ ! -f $object ]]; then
+    if [[ ! -f $object.d ]] || stale "$object"; then
       printf 'compile %q %q %q %q\n' "$build" "$source" "$object" "$right/tree"
     fi
   done
 }
 
-# Everything that has no bug, anew when a file that goes into it is younger.
+stale() {
+  local files file
+  read -r -d '' -a files < <(sed 's/^[^:]*://; s/\\$//' "$1.d")
+  for file in "${files[@]}" "$here/tree.sh"; do
+    [[ $file -nt $1 || ! -e $file ]] && return
+  done
+  return 1
+}
+
+# Everything that has no bug. What is copied keeps its age.
 build_right() {
   local build
   configured "$work/libraries" test -DCMAKE_BUILD_TYPE=Release -DOCTAVO_TESTS=OFF \
     -DOCTAVO_TOOLS=OFF -DOCTAVO_CUDA=OFF
   built "$work/libraries" --target octavo_core octavo_ref_cpu
-  if [[ -n $(cd -- "$root" && find cuda core/include ref_cpu/src tests/cuda tests/ref_cpu/ops \
-    "(" -name '*.c*' -o -name '*.h' -o -name tree.sh ")" -newer "$right/begun" -print -quit 2>&1) ]]
-  then
-    rm -rf -- "$right"
-    mkdir -p -- "$right"/{kernels,tests,tree}
-    touch -- "$right/copied"
-    cp -r -- "$root/cuda" "$right/tree/cuda" || return
-    prepare_tree "$right/tree"
-    mv -- "$right/copied" "$right/begun"
-  fi
+  rm -rf -- "$right/tree"
+  mkdir -p -- "$right"/{kernels,tests,tree}
+  cp -rp -- "$root/cuda" "$right/tree/cuda" || return
+  prepare_tree "$right/tree"
   {
-    compile_missing plain "$right/tests" "${kTests[@]}"
-    compile_missing plain "$right/kernels" "${kKernels[@]/#/cuda/src/}"
+    compile_stale plain "$right/tests" "${kTests[@]}"
+    compile_stale plain "$right/kernels" "${kKernels[@]/#/cuda/src/}"
     for build in "${kBuilds[@]}"; do
       mkdir -p -- "$right/$build"
-      compile_missing "$build" "$right/$build" "${kEmulation[@]/#/cuda/emulation/}"
+      compile_stale "$build" "$right/$build" "${kEmulation[@]/#/cuda/emulation/}"
     done
   } >"$work/commands"
   in_parallel <"$work/commands"

@@ -75,7 +75,7 @@ results() {
         ;;
       *) cells+=" $(run_tests "$program" "$few" 0 "$folder/$build.log") |" || return ;;
     esac
-    rm -f -- "$program" "${objects[@]}"
+    rm -f -- "$program" "${objects[@]}" "${objects[@]/%/.d}"
   done
   printf '%s' "$cells"
 }

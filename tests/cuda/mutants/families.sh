@@ -16,7 +16,7 @@ family() {
     float_scales)
       sources=(attend_float_e4m3.cu)
       few=${one/bf16/e4m3}
-      tests="$few:AttendFloat.EveryGroup*"
+      tests="$few:AttendFloat.EveryGroup*:Attend.NoOrderOfThreads*"
       ;;
     combine)
       sources=(attend_combine.cu)

@@ -1,5 +1,5 @@
 # The sources that are compiled, and what is done to every copy of the kernels. Sourced, never run.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 
 kKernels=(append.cu attend.cu attend_combine.cu attend_fast.cu attend_float.cu
   attend_float_bf16.cu attend_float_e4m3.cu attend_general.cu attend_int.cu conv.cu copies.cu
@@ -37,6 +37,11 @@ EDIT
 #include <memory>
 EDIT
   trim_tables "$1/cuda/src"
+  local file
+  for file in emulation/emulated_device.cc src/attend_{fast,float,int}.cu src/attend_float_kernels.h
+  do
+    touch -r "$root/cuda/$file" -- "$1/cuda/$file"
+  done
 }
 
 # trim_tables FOLDER: kernels that no test here asks for only take time.

@@ -147,9 +147,3 @@ edit kernels/attend_float.cuh <<'EDIT'
   __syncthreads();  // Dots go where the queries are.
 ====
 EDIT
-bug 24 'a capped score is capped again' values
-edit kernels/attend_float.cuh <<'EDIT'
-      p.x[i] = capped ? s : finish_score(s, plan.arg.score_factor, 0.0f);
-====
-      p.x[i] = finish_score(s, plan.arg.score_factor, plan.arg.cap_factor);
-EDIT

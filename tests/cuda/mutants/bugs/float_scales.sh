@@ -16,3 +16,9 @@ edit kernels/attend_float.cuh <<'EDIT'
   }
   const float l = sum_of_row(p);
 EDIT
+bug 24 'a capped score is capped again' values
+edit kernels/attend_float.cuh <<'EDIT'
+      p.x[i] = capped ? s : finish_score(s, plan.arg.score_factor, 0.0f);
+====
+      p.x[i] = finish_score(s, plan.arg.score_factor, plan.arg.cap_factor);
+EDIT
