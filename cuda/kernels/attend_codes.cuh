@@ -138,7 +138,11 @@ __device__ __forceinline__ void decode(RowFormat format,
         x[i] = bf16_to_f32(code_at<16>(words, i));
         break;
       case RowFormat::E4M3:
-        x[i] = e4m3_to_f32(code_at<8>(words, i));
+        if (i % 2 == 0) {
+          const float2 both = e4m3x2_to_f32(code_at<16>(words, i / 2));
+          x[i] = both.x;
+          x[i + 1] = both.y;
+        }
         break;
       default:
         x[i] = e5m2_to_f32(code_at<8>(words, i));

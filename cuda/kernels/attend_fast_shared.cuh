@@ -81,14 +81,6 @@ __device__ __forceinline__ void multiply_add(float (&c)[4],
   }
 }
 
-/// The E4M3 code in the low 8 bits, in few instructions: its fields, put where a float has its own,
-/// are 2^-120 of the number, subnormals included.
-__device__ __forceinline__ float e4m3_by_shift(std::uint32_t code) {
-  const std::uint32_t size = code & 0x7Fu;
-  const float number = __fmul_rn(__uint_as_float(size << 20 | (code & 0x80u) << 24), 0x1p+120f);
-  return size == 0x7Fu ? nan_spec() : number;
-}
-
 /// Two fp8 codes, in the low 16 bits, as two F16: exact.
 template <DType kDType>
 __device__ __forceinline__ std::uint32_t widened_pair(std::uint32_t codes) {
@@ -101,7 +93,7 @@ __device__ __forceinline__ std::uint32_t widened_pair(std::uint32_t codes) {
         __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(codes), __NV_E4M3);
     return static_cast<std::uint32_t>(pair.y) << 16 | pair.x;
 #else
-    return f32_to_f16(e4m3_by_shift(codes)) | f32_to_f16(e4m3_by_shift(codes >> 8)) << 16;
+    return f32_to_f16(e4m3_to_f32(codes)) | f32_to_f16(e4m3_to_f32(codes >> 8)) << 16;
 #endif
   }
 }

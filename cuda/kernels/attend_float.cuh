@@ -179,13 +179,15 @@ __device__ __forceinline__ void multiply_keys(const FloatThread& at, FloatShared
   fetch_first<Shape, kFull>(shared.value_rows, at, shared);
 }
 
-/// Blocks of a multiprocessor: what the registers of the sums leave room for.
-constexpr int float_blocks(int rows) {
-  return rows > 4 ? 4 : 6;
+/// Blocks of a multiprocessor: what the registers of the sums leave room for, of whole F32 units,
+/// and of conversions of E4M3 where no instruction does them.
+constexpr int float_blocks(RowFormat format, int rows) {
+  const bool converts = format == RowFormat::E4M3 && !OCTAVO_HAS_FP8_INSTRUCTIONS;
+  return rows > 4 ? 4 : format == RowFormat::F32 || converts ? 5 : 6;
 }
 
 template <typename Shape>
-__global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kRows))
+__global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kFormat, Shape::kRows))
     attend_float(const AttendPlan plan) {
   OCTAVO_SHARED(FloatShared<Shape>, shared);
   const AttendItem item = find_item(plan);

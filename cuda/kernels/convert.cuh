@@ -40,7 +40,7 @@ __device__ __forceinline__ std::uint32_t narrow_spec(float x) {
 }
 
 /// The value of a code: `size` without its sign, `sign_bit` where binary32 has it. Codes from kInf
-/// on are infinite and from kNan on no number (equal: the format has no infinity).
+/// on are infinite and from kNan on no number.
 template <int kMantissa, int kBias, std::uint32_t kInf, std::uint32_t kNan>
 __device__ __forceinline__ float widen_spec(std::uint32_t size, std::uint32_t sign_bit) {
   constexpr int kShift = 23 - kMantissa;
@@ -87,7 +87,11 @@ __device__ __forceinline__ float e4m3_to_f32(std::uint32_t code) {
   return __half2float(
       __half(__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(code), __NV_E4M3)));
 #else
-  return widen_spec<3, 7, 0x7F, 0x7F>(code & 0x7Fu, (code & 0x80u) << 24);
+  // The fields of a code, put where a float has its own, are 2^-120 of the number, subnormals
+  // included.
+  const std::uint32_t size = code & 0x7Fu;
+  const float number = __fmul_rn(__uint_as_float(size << 20 | (code & 0x80u) << 24), 0x1p+120f);
+  return size == 0x7Fu ? nan_spec() : number;
 #endif
 }
 __device__ __forceinline__ std::uint32_t f32_to_e4m3(float x) {
@@ -112,6 +116,16 @@ __device__ __forceinline__ std::uint32_t f32_to_e5m2(float x) {
 
 // Two at once: codes side by side in one register, `low` in the lower half. One instruction of the
 // GPU each, where a single code takes as many.
+
+/// The codes in the low 16 bits.
+__device__ __forceinline__ float2 e4m3x2_to_f32(std::uint32_t codes) {
+#if OCTAVO_HAS_FP8_INSTRUCTIONS
+  return __half22float2(
+      __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(codes), __NV_E4M3));
+#else
+  return make_float2(e4m3_to_f32(codes & 0xFFu), e4m3_to_f32(codes >> 8 & 0xFFu));
+#endif
+}
 
 __device__ __forceinline__ std::uint32_t f32_to_f16x2(float low, float high) {
 #if defined(__CUDA_ARCH__)

@@ -87,6 +87,13 @@ void expect_widens(Reference reference, std::uint32_t codes) {
   }
 }
 
+__device__ float first_of_e4m3x2(std::uint32_t codes) {
+  return cuda::e4m3x2_to_f32(codes).x;
+}
+__device__ float second_of_e4m3x2(std::uint32_t codes) {
+  return cuda::e4m3x2_to_f32(codes).y;
+}
+
 TEST(CudaConvert, F16) {
   expect_narrows<cuda::f32_to_f16, cuda::f32_to_f16x2>(
       [](float x) { return ref_cpu::f32_to_f16(x); }, 16);
@@ -109,6 +116,12 @@ TEST(CudaConvert, E4M3) {
   expect_widens<cuda::e4m3_to_f32>(
       [](std::uint32_t code) { return ref_cpu::e4m3_to_f32(static_cast<std::uint8_t>(code)); },
       0x100);
+  expect_widens<first_of_e4m3x2>(
+      [](std::uint32_t code) { return ref_cpu::e4m3_to_f32(static_cast<std::uint8_t>(code)); },
+      0x10000);
+  expect_widens<second_of_e4m3x2>(
+      [](std::uint32_t code) { return ref_cpu::e4m3_to_f32(static_cast<std::uint8_t>(code >> 8)); },
+      0x10000);
 }
 
 TEST(CudaConvert, E5M2) {
