@@ -122,7 +122,7 @@ inline std::int64_t BlockManager::Impl::admit(int slot_index,
     throw_prompt(length, addressable_len);
   }
   const std::int64_t shared = shared_length(addressable_len, length);
-  prompts_.admit(slot_index, prompt, static_cast<std::int32_t>(shared));
+  prompts_.make_room(slot_index, prompt.size());
 
   // Nothing raises from here on.
   copies_.clear();
@@ -139,6 +139,8 @@ inline std::int64_t BlockManager::Impl::admit(int slot_index,
     slot.in_flight_end = slot.committed + 1;  // In the copy's target (N9).
   }
   refresh_watermarks(slot);
+  // Last, so that the processor does not wait with the lookup above for the copy.
+  prompts_.keep(slot_index, prompt, static_cast<std::int32_t>(shared));
 
   counters_.admits.add(1);
   counters_.prompt_tokens.add(length);

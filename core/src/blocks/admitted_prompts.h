@@ -41,13 +41,17 @@ class AdmittedPrompts {
   AdmittedPrompt& operator[](int slot) noexcept { return prompts_[at(slot)]; }
   const AdmittedPrompt& operator[](int slot) const noexcept { return prompts_[at(slot)]; }
 
-  /// Keeps a copy of what the slot was admitted with. Raises bad_alloc, and then has changed
-  /// nothing.
-  void admit(int slot, std::span<const std::int32_t> tokens, std::int32_t shared) {
-    AdmittedPrompt& prompt = prompts_[at(slot)];
-    if (prompt.capacity < tokens.size()) {
-      enlarge(slot, tokens.size());
+  /// Makes room for `count` tokens; what the buffer held is lost. Raises bad_alloc, and then has
+  /// changed nothing.
+  void make_room(int slot, std::size_t count) {
+    if (prompts_[at(slot)].capacity < count) {
+      enlarge(slot, count);
     }
+  }
+
+  /// Keeps a copy of what the slot was admitted with. REQUIRES: there is room for it.
+  void keep(int slot, std::span<const std::int32_t> tokens, std::int32_t shared) noexcept {
+    AdmittedPrompt& prompt = prompts_[at(slot)];
     std::memcpy(prompt.tokens, tokens.data(), tokens.size_bytes());
     prompt.length = prompt.admitted_length = static_cast<std::int32_t>(tokens.size());
     prompt.admitted_shared = shared;

@@ -32,9 +32,11 @@ std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) 
   while (done < count && id != kNoNode) {
     Node& node = store_.node(id);
     const NodeId next = node.newer;
-    if (next != kNoNode) {
-      __builtin_prefetch(&store_.node(next), 1);
-    }
+    // Of who leaves next, the record was fetched by the call before: its index line, and the record
+    // behind it. Record 0 is nobody's and may be fetched like any other.
+    const Node& soon = store_.node(next);
+    index_.prefetch(soon.head_hash);
+    __builtin_prefetch(&store_.node(soon.newer), 1);
     // A run's head goes last; the spared block can only be a head, or a leaf's one block.
     const std::uint32_t takable = node.head == spare ? node.size - 1 : node.size;
     const std::int64_t wanted = std::min<std::int64_t>(count - done, takable);

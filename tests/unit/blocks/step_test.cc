@@ -242,6 +242,55 @@ TEST(PrepareStep, RefusesEveryBadArgumentByName) {
   EXPECT_ERROR(m, ResourceExhausted, prepare(m, {0, 50}, {5}, {0}), "prepare_step", "12", "11");
 }
 
+// A batch of one goes its own way through the manager.
+TEST(PrepareStep, OfOneSequenceRefusesWhatABatchRefuses) {
+  BlockManager m(small_config());
+  reserve(m, {0, 1}, {5, 9});
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0}, {5}, {0}), "prepare_step", "cu_seqlens_q");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {1, 2}, {5}, {0}), "cu_seqlens_q", "1");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 1}, {5}, {99}), "prepare_step", "slot", "99");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 1}, {5}, {-1}), "prepare_step", "slot", "-1");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 0}, {5}, {0}), "query length", "0");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, -1}, {5}, {0}), "query length", "-1");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 1}, {10}, {1}), "past_len", "10", "9");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 1}, {-5}, {1}), "past_len", "-5");
+  EXPECT_ERROR(m, InvalidArgument, prepare(m, {0, 99}, {9}, {1}), "108", "64");
+}
+
+TEST(PrepareStep, OfOneSequenceAfterAnotherLeavesWhatABatchLeaves) {
+  BlockManager once(small_config());
+  BlockManager one_by_one(small_config());
+  for (BlockManager* m : {&once, &one_by_one}) {
+    m->admit(0, story(1, 9));
+    reserve(*m, {0, 1}, {9, 6});
+  }
+  // A slot that seals, one that rewinds, a fresh one; then all of them decode.
+  prepare(once, {0, 2, 7, 10}, {9, 3, 0}, {0, 1, 2});
+  prepare(one_by_one, {0, 2}, {9}, {0});
+  prepare(one_by_one, {0, 5}, {3}, {1});
+  EXPECT_EQ(prepare(one_by_one, {0, 3}, {0}, {2}), (Ids{0, 3}));
+  EXPECT_EQ(one_by_one.digest(), once.digest());
+  prepare(once, {0, 1, 2, 3}, {11, 8, 3}, {0, 1, 2});
+  prepare(one_by_one, {0, 1}, {11}, {0});
+  EXPECT_EQ(prepare(one_by_one, {0, 1}, {8}, {1}), Ids{9});
+  prepare(one_by_one, {0, 1}, {3}, {2});
+  EXPECT_EQ(one_by_one.digest(), once.digest());
+}
+
+// Telling a fresh slot its position leaves marks in it, and still it has not begun.
+TEST(PrepareStep, PutsAFreshSlotToUseThatWasToldItsPosition) {
+  for (const bool alone : {true, false}) {
+    BlockManager m(small_config());
+    reserve(m, {1}, {3});
+    m.update_position(0, 0);
+    alone ? prepare(m, {0, 1}, {0}, {0}) : prepare(m, {0, 1, 2}, {3, 0}, {1, 0});
+    EXPECT_FALSE(m.is_fresh(0));
+    m.audit();
+    m.retire(0, story(1, 1));
+    EXPECT_TRUE(m.is_fresh(0));
+  }
+}
+
 TEST(PrepareStep, TheOrderOfTheBatchChangesNothingButTheOrderOfTheResult) {
   BlockManager forward(small_config());
   BlockManager backward(small_config());
