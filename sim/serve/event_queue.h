@@ -6,8 +6,10 @@
 // all that has ended or arrived by then is known.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
+#include <vector>
 
 namespace octavo::sim {
 
@@ -35,22 +37,41 @@ struct Event {
   }
 };
 
+/// Replicas have at most two events each and nearly all that happen, requests have very many and
+/// may take one back: they are kept apart.
 class EventQueue {
  public:
-  bool empty() const noexcept { return events_.empty(); }
+  bool empty() const noexcept { return of_replicas_.empty() && of_requests_.empty(); }
   /// An event that is already there is not put in twice.
-  void push(const Event& event) { events_.insert(event); }
+  void push(const Event& event) {
+    if (event.kind == EventKind::StepEnd || event.kind == EventKind::Schedule) {
+      of_replicas_.push_back(event);
+      std::push_heap(of_replicas_.begin(), of_replicas_.end(), later);
+    } else {
+      of_requests_.insert(event);
+    }
+  }
   /// Takes the first. REQUIRES: not empty.
   Event pop() {
-    const Event first = *events_.begin();
-    events_.erase(events_.begin());
+    if (of_replicas_.empty() ||
+        (!of_requests_.empty() && *of_requests_.begin() < of_replicas_.front())) {
+      return of_requests_.extract(of_requests_.begin()).value();
+    }
+    const Event first = of_replicas_.front();
+    do {  // Those that were put in twice come next.
+      std::pop_heap(of_replicas_.begin(), of_replicas_.end(), later);
+      of_replicas_.pop_back();
+    } while (!of_replicas_.empty() && !(first < of_replicas_.front()));
     return first;
   }
-  /// Takes an event out before its time; none is there: nothing happens.
-  void erase(const Event& event) { events_.erase(event); }
+  /// Takes an event of a request out before its time; none is there: nothing happens.
+  void erase(const Event& event) { of_requests_.erase(event); }
 
  private:
-  std::set<Event> events_;
+  static bool later(const Event& left, const Event& right) noexcept { return right < left; }
+
+  std::vector<Event> of_replicas_;  // A heap.
+  std::set<Event> of_requests_;
 };
 
 }  // namespace octavo::sim

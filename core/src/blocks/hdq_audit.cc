@@ -26,14 +26,12 @@ void require(bool holds, const char* what, std::int64_t value) {
 void Hdq::audit_known() const {
   std::vector<std::uint32_t> children(known_.used() + 1);
   std::int64_t count = 0;
-  std::int64_t ghosts = 0;
   for (KnownId id = 1; id <= known_.used(); ++id) {
     const Known& known = known_[id];
     if (known.touches == 0) {
       continue;
     }
     ++count;
-    ghosts += known.block == kNoBlock ? 1 : 0;
     require(known.nameless || known_.find(known.parent, known.fingerprint) == id,
             "E-H3: a known block is not found by its name", id);
     require(known.block == kNoBlock || known_.of_block(known.block) == id,
@@ -57,8 +55,7 @@ void Hdq::audit_known() const {
     require(known_[id].touches == 0 || known_[id].children == children[id],
             "E-H3: the resident blocks on a block are miscounted", id);
   }
-  require(count == known_.count() && ghosts == known_.ghosts(), "E-H3: known blocks are miscounted",
-          count);
+  require(count == known_.count(), "E-H3: known blocks are miscounted", count);
   require(count <= known_.limit(), "E-H3: too many blocks are known", count);
   require(count + static_cast<std::int64_t>(known_.unused()) ==
               static_cast<std::int64_t>(known_.used()),

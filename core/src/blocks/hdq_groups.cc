@@ -216,6 +216,7 @@ void Hdq::forget_one_ghost() noexcept {
     memory_end_ = groups_[memory_end_].order.newer;
   }
   forget_deepest(memory_end_);
+  __builtin_prefetch(&known_[groups_[memory_end_].deepest], 1);  // It goes next.
 }
 
 }  // namespace octavo::blocks

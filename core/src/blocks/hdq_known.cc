@@ -43,7 +43,7 @@ void KnownBlocks::clear() noexcept {
   used_ = 0;
   lines_.clear(std::size_t{1} << (64 - shift_));
   of_block_.clear(at(num_blocks_));
-  count_ = ghosts_ = 0;
+  count_ = 0;
   latest_ = 0;
 }
 

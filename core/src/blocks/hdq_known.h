@@ -65,7 +65,6 @@ class KnownBlocks {
   bool full() const noexcept { return count_ == limit_; }
   std::int64_t count() const noexcept { return count_; }
   std::int64_t limit() const noexcept { return limit_; }
-  std::int64_t ghosts() const noexcept { return ghosts_; }
 
   /// A new ghost. REQUIRES: !full(), and find(parent, fingerprint) == 0 unless it is nameless.
   KnownId add(std::uint64_t fingerprint, KnownId parent, bool nameless) noexcept;
@@ -109,7 +108,6 @@ class KnownBlocks {
   VirtualArray<KnownId> of_block_;  ///< [num_blocks]
   std::size_t used_ = 0;
   std::int64_t count_ = 0;
-  std::int64_t ghosts_ = 0;
   KnownId latest_ = 0;  ///< The one added last: nothing continues it.
 };
 
@@ -182,7 +180,6 @@ inline KnownId KnownBlocks::add(std::uint64_t fingerprint, KnownId parent, bool 
   }
   latest_ = id;
   ++count_;
-  ++ghosts_;
   return id;
 }
 
@@ -197,13 +194,11 @@ inline void KnownBlocks::forget(KnownId id) noexcept {
   }
   give(id);
   --count_;
-  --ghosts_;
 }
 
 inline void KnownBlocks::settle(KnownId id, BlockId block) noexcept {
   records_[id].block = block;
   of_block_[at(block)] = id;
-  --ghosts_;
   if (records_[id].parent != 0) {
     ++records_[records_[id].parent].children;
   }
@@ -212,7 +207,6 @@ inline void KnownBlocks::settle(KnownId id, BlockId block) noexcept {
 inline void KnownBlocks::leave(KnownId id) noexcept {
   of_block_[at(records_[id].block)] = 0;
   records_[id].block = kNoBlock;
-  ++ghosts_;
   if (records_[id].parent != 0) {
     --records_[records_[id].parent].children;
   }
