@@ -35,13 +35,15 @@ all_bugs() {
   done
 }
 
-# plant_bug NAME TREE
+# plant_bug NAME TREE: the files that it changed are in `edited` then.
 plant_bug() {
   local number=${1##*.} tree=$2 current='' edits=0
+  edited=()
   bug() { current=$1; }
   edit() {
     if [[ $current == "$number" ]]; then
       replace "$tree/cuda/$1"
+      edited+=("$1")
       edits=$((edits + 1))
     fi
   }
@@ -52,7 +54,7 @@ plant_bug() {
 
 # apply_all FOLDER: plants each bug in a copy that has no other. FOLDER is made anew.
 apply_all() {
-  local tree=$1 name bugs=0
+  local tree=$1 name file edited bugs=0
   name=$(all_bugs | cut -f1 | sort | uniq -d)
   [[ -z $name ]] || die "two bugs are named ${name//$'\n'/ }"
   rm -rf -- "$tree"
@@ -62,7 +64,9 @@ apply_all() {
   cp -r -- "$tree/cuda" "$tree/right" || die "cannot copy the kernels within $tree"
   while read -r name; do
     plant_bug "$name" "$tree"
-    cp -r -- "$tree/right/." "$tree/cuda/"
+    for file in "${edited[@]}"; do
+      cp -- "$tree/right/$file" "$tree/cuda/$file"
+    done
     bugs=$((bugs + 1))
   done < <(all_bugs | cut -f1)
   rm -rf -- "$tree"
