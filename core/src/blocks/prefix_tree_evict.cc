@@ -32,10 +32,12 @@ std::int64_t PrefixTree::evict(std::int64_t count, BlockId* out, BlockId spare) 
   while (done < count && id != kNoNode) {
     Node& node = store_.node(id);
     const NodeId next = node.newer;
-    // Of who leaves next, the record was fetched by the call before: its index line, and the record
-    // behind it. Record 0 is nobody's and may be fetched like any other.
+    // Of who leaves next, the record was fetched by the call before: now its index line, its
+    // blocks, and the record behind it. Those numbered 0 are nobody's and fetched like any other.
     const Node& soon = store_.node(next);
     index_.prefetch(soon.head_hash);
+    __builtin_prefetch(soon.inline_blocks, 1);
+    store_.prefetch_chunk(soon.last_chunk);
     __builtin_prefetch(&store_.node(soon.newer), 1);
     // A run's head goes last; the spared block can only be a head, or a leaf's one block.
     const std::uint32_t takable = node.head == spare ? node.size - 1 : node.size;
