@@ -40,8 +40,8 @@ bug 8 'score factor folded into the query'
 edit kernels/attend_general.cuh <<'EDIT'
     shared.numbers[row][d] = bits;
 ====
-    shared.numbers[row][d] =
-        kIntegerKeys ? bits : __float_as_uint(__fmul_rn(__uint_as_float(bits), plan.arg.score_factor));
+    const float x = __fmul_rn(__uint_as_float(bits), plan.arg.score_factor);
+    shared.numbers[row][d] = kIntegerKeys ? bits : __float_as_uint(x);
 EDIT
 edit kernels/attend_general.cuh <<'EDIT'
   float factor = plan.arg.score_factor;
