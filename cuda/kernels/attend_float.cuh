@@ -1,7 +1,7 @@
 // Attention over float rows, keys and values alike: one item of a plan a block (NUMERICS.md, 8.1 to
 // 8.3, S1).
 //
-// Grid: num_items(plan) blocks of 128 threads, up to 31 KiB of shared memory. A block reads every
+// Grid: num_items(plan) blocks of 128 threads, up to 32 KiB of shared memory. A block reads every
 // key and value that some row of its tile sees once, 16 bytes (fp8: 8) a lane and copy, seven
 // copies a thread in flight (F32: three); values start to arrive while the softmax runs. With a
 // group of one to four that is memory-bound; with eight rows the multiply-adds, 2 * 8 * head_dim a
