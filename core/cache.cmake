@@ -5,6 +5,7 @@ target_sources(octavo_core
     src/cache/block_table_buffer.cc
     src/cache/continuous_slots.cc
     src/cache/cross.cc
+    src/cache/hints.cc
     src/cache/host_ids.cc
     src/cache/int_buffer.cc
     src/cache/kv_cache.cc

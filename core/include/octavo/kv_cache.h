@@ -179,6 +179,11 @@ class KVCache {
               std::int64_t addressable_len = kAddressableAll,
               std::span<const std::int64_t> boundaries = {});
 
+  /// For a caller whose histories do not say what a session generated: the eviction policy is to go
+  /// by so many generated tokens. Only EvictionPolicy::Hdq heeds it. Forgotten with the session.
+  /// Raises InvalidArgument for a negative count, FailedPrecondition for a free slot.
+  void note_output(int batch_idx, std::int64_t output_tokens);
+
   /// Frees the slot and caches nothing new. A free slot: nothing but its namespace goes.
   void evict_batch(int batch_idx);
 
@@ -194,6 +199,18 @@ class KVCache {
 
   /// Drops everything: slots, cached prefixes, quarantine, namespaces. No call of the device.
   void reset();
+
+  // --- Retention (EvictionPolicy::Priority) ---
+
+  /// What the slot's blocks are worth once it has parked them, and for how long: as
+  /// BlockManager::set_retention. Raises InvalidArgument for a priority outside [0, 100] or a
+  /// ttl_ticks outside [0, 2^62]; FailedPrecondition under another policy and without paged rows.
+  void set_retention(int batch_idx, int priority, std::int64_t ttl_ticks = kNeverExpires);
+
+  /// Says what time it is, in ticks of the caller's; blocks whose time has come are expired.
+  /// Raises InvalidArgument for a time before the latest one or above 2^62; FailedPrecondition
+  /// under another policy and without paged rows.
+  void advance_clock(std::int64_t now_ticks);
 
   // --- Cross-attention ---
 
@@ -213,6 +230,14 @@ class KVCache {
                             std::span<const std::int32_t> slot_ids);
 
   // --- What is so ---
+
+  /// What `admit` would serve of the prompt to a fresh slot of the namespace now; nothing changes,
+  /// not even a recency. (Where a partial key needs a copy and no block is left for it, admit
+  /// serves whole blocks only.) For routers and admission control. O(prompt / block_size).
+  /// Raises InvalidArgument for a negative addressable_len other than kAddressableAll.
+  CachedPrefix cached_prefix(std::span<const std::int32_t> prompt,
+                             std::int64_t addressable_len = kAddressableAll,
+                             std::uint64_t namespace_id = 0) const;
 
   KVCacheCounters counters() const;
   BlockManagerStats stats() const;  ///< Zeros without paged rows.

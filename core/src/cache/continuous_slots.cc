@@ -199,6 +199,24 @@ void ContinuousSlots::retire(int slot,
   evict(slot);
 }
 
+void ContinuousSlots::note_output(int slot, std::int64_t output_tokens) const {
+  if (!checked("note_output", slot).active) {
+    refuse(ErrorCode::FailedPrecondition, "note_output",
+           "slot " + std::to_string(slot) + " is free");
+  }
+  if (output_tokens < 0) {
+    refuse(ErrorCode::InvalidArgument, "note_output",
+           "output_tokens " + std::to_string(output_tokens) + " is negative");
+  }
+}
+
+CachedPrefix ContinuousSlots::cached_prefix(std::span<const std::int32_t> /*prompt*/,
+                                            std::int64_t addressable_len,
+                                            std::uint64_t /*namespace_id*/) {
+  check_addressable("cached_prefix", addressable_len);
+  return {};
+}
+
 void ContinuousSlots::evict(int slot) {
   const std::uint32_t batch = checked("evict_batch", slot).batch;
   slots_[at(slot)] = Slot{};

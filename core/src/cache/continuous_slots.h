@@ -37,11 +37,17 @@ class ContinuousSlots {
               std::span<const std::int32_t> history,
               std::int64_t addressable_len,
               std::span<const std::int64_t> boundaries);
+  /// There is no pool whose eviction would heed it; what is wrong with it is said all the same.
+  void note_output(int slot, std::int64_t output_tokens) const;
   void evict(int slot);
   void abandon(int slot) { evict(slot); }
   void invalidate_namespace(std::uint64_t /*namespace_id*/) noexcept {}
   void reset() noexcept;
 
+  /// Nothing is shared here.
+  static CachedPrefix cached_prefix(std::span<const std::int32_t> prompt,
+                                    std::int64_t addressable_len,
+                                    std::uint64_t namespace_id);
   std::int64_t reserved_len(int slot) const;
   std::int64_t committed_len(int slot) const;
   bool is_fresh(int slot) const;

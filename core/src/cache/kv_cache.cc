@@ -104,6 +104,9 @@ void KVCache::retire(int batch_idx,
                      std::span<const std::int64_t> boundaries) {
   whole("retire").retire(batch_idx, std::move(full_token_ids), addressable_len, boundaries);
 }
+void KVCache::note_output(int batch_idx, std::int64_t output_tokens) {
+  whole("note_output").note_output(batch_idx, output_tokens);
+}
 void KVCache::evict_batch(int batch_idx) {
   whole("evict_batch").evict(batch_idx);
 }
@@ -120,6 +123,12 @@ void KVCache::invalidate_namespace(std::uint64_t namespace_id) {
 void KVCache::reset() {
   whole("reset").reset();
 }
+void KVCache::set_retention(int batch_idx, int priority, std::int64_t ttl_ticks) {
+  whole("set_retention").set_retention(batch_idx, priority, ttl_ticks);
+}
+void KVCache::advance_clock(std::int64_t now_ticks) {
+  whole("advance_clock").advance_clock(now_ticks);
+}
 // The contract passes handles by value: a fill may be the last to hold them.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void KVCache::fill(int layer, int batch_idx, Tensor k, Tensor v) {
@@ -131,6 +140,11 @@ KVCache::StepIndices KVCache::prepare_cross(int layer,
   return whole("prepare_cross").prepare_cross(layer, cu_seqlens_q, slot_ids);
 }
 
+CachedPrefix KVCache::cached_prefix(std::span<const std::int32_t> prompt,
+                                    std::int64_t addressable_len,
+                                    std::uint64_t namespace_id) const {
+  return whole("cached_prefix").cached_prefix(prompt, addressable_len, namespace_id);
+}
 KVCacheCounters KVCache::counters() const {
   return whole("counters").counters();
 }

@@ -1,7 +1,7 @@
 // The cache's state and its verbs, which live in one file each group: kv_cache.cc (the public
 // face), kv_cache_impl.cc (construction, accessors, what a release leaves behind), step.cc
-// (reserve, prepare_step), session.cc (the other verbs of a session), cross.cc (cross-attention),
-// audit.cc.
+// (reserve, prepare_step), session.cc (the other verbs of a session), hints.cc (what the eviction
+// policy is told, what a router asks), cross.cc (cross-attention), audit.cc.
 //
 // The lengths of the slots have one owner: the block manager when there are paged rows, else
 // ContinuousSlots. Everything else here is storage, or a mirror of what the device holds.
@@ -59,9 +59,15 @@ class KVCache::Impl {
               Tensor history,
               std::int64_t addressable_len,
               std::span<const std::int64_t> boundaries);
+  void note_output(int slot, std::int64_t output_tokens);
   void evict(int slot);
   void abandon(int slot);
   void invalidate_namespace(std::uint64_t namespace_id);
+  void set_retention(int slot, int priority, std::int64_t ttl_ticks);
+  void advance_clock(std::int64_t now_ticks);
+  CachedPrefix cached_prefix(Ids prompt,
+                             std::int64_t addressable_len,
+                             std::uint64_t namespace_id) const;
   void reset();
   void fill(int layer, int slot, const Tensor& k, const Tensor& v);
   StepIndices prepare_cross(int layer, Ids cu_seqlens_q, Ids slots);
@@ -93,6 +99,7 @@ class KVCache::Impl {
   void require_slot(const char* call, int slot) const;
   void require_healthy(const char* call, int slot) const;
   void check_step_size(const char* call, std::int64_t sequence, std::int64_t count) const;
+  BlockManager& paged(const char* call);
   const KVRowPlan& cross_row(const char* call, int layer) const;
 
   cache::HostIds host_ids(const char* call, const char* argument, Tensor ids);
