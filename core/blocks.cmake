@@ -21,6 +21,7 @@ target_sources(octavo_core
     src/blocks/prefix_tree_keys.cc
     src/blocks/prefix_tree_match.cc
     src/blocks/release.cc
+    src/blocks/replay.cc
     src/blocks/retention.cc
     src/blocks/retire.cc
     src/blocks/rewrite.cc

@@ -74,7 +74,18 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens,
   }
   ++run_.requests;
   run_.prompt_tokens += input_tokens;
+  const std::int64_t addressable_len = pseudo_ ? input_tokens / run_.block_size : kAddressableAll;
+  const std::int64_t past = held_.size() == 1
+                                ? manager_.replay(0, tokens, addressable_len, output_tokens)
+                                : hold(tokens, blocks, addressable_len, output_tokens);
+  run_.hit_tokens += pseudo_ ? past * run_.block_size : past;
+}
 
+// Admits a request that stays until others need its slot or its blocks.
+std::int64_t PoolReplay::hold(std::span<const std::int32_t> tokens,
+                              std::int64_t blocks,
+                              std::int64_t addressable_len,
+                              std::int64_t output_tokens) {
   if (count_ == held_.size()) {
     retire_oldest();
   }
@@ -84,22 +95,21 @@ void PoolReplay::serve(std::span<const std::int32_t> tokens,
   }
   Held& next = held_[index];
   next.tokens = tokens;
-  next.addressable_len = pseudo_ ? input_tokens / run_.block_size : kAddressableAll;
+  next.addressable_len = addressable_len;
   const int slot = static_cast<int>(index);
   const std::int32_t past =
       static_cast<std::int32_t>(manager_.admit(slot, tokens, next.addressable_len));
   manager_.note_output(slot, output_tokens);
   // Room for what is missing: live requests retire, oldest first, until there is.
-  const std::int64_t missing =
-      blocks - static_cast<std::int64_t>(manager_.block_table(slot).size());
+  const std::int64_t missing = blocks - std::ssize(manager_.block_table(slot));
   while (manager_.free_blocks() < missing) {
     retire_oldest();
   }
   const std::int32_t cu_seqlens_q[] = {0, static_cast<std::int32_t>(tokens.size()) - past};
   manager_.prepare_step(cu_seqlens_q, {&past, 1}, {&slot, 1});
   manager_.update_position(slot, static_cast<std::int64_t>(tokens.size()));
-  run_.hit_tokens += pseudo_ ? past * run_.block_size : past;
   ++count_;
+  return past;
 }
 
 // What is still held keeps a copy of its prompt: the batch makes room for the next one.

@@ -25,7 +25,8 @@ class PoolReplay {
   ReplayRun finish();
 
  private:
-  // A held request. Slot i of the manager belongs to entry i.
+  // A held request. Slot i of the manager belongs to entry i. None is held where one at a time is
+  // live: it has left when the next one comes, so it can leave at once.
   struct Held {
     std::span<const std::int32_t> tokens;  // In the current batch, or in `own`.
     std::vector<std::int32_t> own;
@@ -35,6 +36,10 @@ class PoolReplay {
   void serve(std::span<const std::int32_t> tokens,
              std::int64_t input_tokens,
              std::int64_t output_tokens);
+  std::int64_t hold(std::span<const std::int32_t> tokens,
+                    std::int64_t blocks,
+                    std::int64_t addressable_len,
+                    std::int64_t output_tokens);
   void retire_oldest();
   void leave_batch();
 

@@ -1,11 +1,13 @@
 // What an eviction policy costs: block touches a CPU second through the block manager, a block of
-// one token, one request live at a time, from admit to retire.
+// one token, one request live at a time, each one call of BlockManager::replay, as `octavo replay`
+// makes it.
 //
 // `prompts` replays the whole blocks of a trace's prompts: a generated agent workload, or the file
-// that OCTAVO_BENCH_TRACE names (a Mooncake trace, say). `zipf` has requests of a single block, of
-// 100,000 with popularity 1 / rank, in a pool of 10,000; `zipf_floor` is what the memory of such a
-// pool gives for the same requests. Arguments: policy (the number in octavo/eviction.h), pool in
-// blocks.
+// that OCTAVO_BENCH_TRACE names (a Mooncake trace, say); `prompts_by_calls` makes the calls of a
+// serving session instead, from admit to retire, and so does `zipf_by_calls`. `zipf` has requests
+// of a single block, of 100,000 with popularity 1 / rank, in a pool of 10,000; `zipf_floor` is what
+// the memory of such a pool gives for the same requests. Arguments: policy (the number in
+// octavo/eviction.h), pool in blocks.
 //
 // The prompts go through a new pool twice. The first time, off the clock, is the one that the hit
 // rate is of; it touches the pool's memory. The second time is the one that counts.
@@ -86,20 +88,29 @@ const Prompts& zipf_prompts() {
   return drawn;
 }
 
-// Every prompt from admit to retire; returns the blocks that were served.
+using Prompt = std::span<const std::int32_t>;
+
+// A session of one prompt; return the blocks that were served.
+std::int64_t in_one(BlockManager& manager, Prompt prompt) {
+  return manager.replay(0, prompt, std::ssize(prompt) - 1);
+}
+std::int64_t by_calls(BlockManager& manager, Prompt prompt) {
+  const std::int32_t slot = 0;
+  const std::int64_t shared = std::ssize(prompt) - 1;
+  const auto past = static_cast<std::int32_t>(manager.admit(slot, prompt, shared));
+  const std::int32_t step[] = {0, static_cast<std::int32_t>(std::ssize(prompt)) - past};
+  manager.prepare_step(step, {&past, 1}, {&slot, 1});
+  manager.update_position(slot, std::ssize(prompt));
+  manager.retire(slot, prompt, shared);
+  return past;
+}
+
+template <std::int64_t (*session)(BlockManager&, Prompt)>
 std::int64_t serve(BlockManager& manager, const Prompts& prompts) {
   std::int64_t served = 0;
-  const std::int32_t slot = 0;
   std::size_t begin = 0;
   for (const std::size_t end : prompts.ends) {
-    const std::span<const std::int32_t> prompt(prompts.tokens.data() + begin, end - begin);
-    const std::int64_t shared = std::ssize(prompt) - 1;
-    const auto past = static_cast<std::int32_t>(manager.admit(slot, prompt, shared));
-    const std::int32_t step[] = {0, static_cast<std::int32_t>(std::ssize(prompt)) - past};
-    manager.prepare_step(step, {&past, 1}, {&slot, 1});
-    manager.update_position(slot, std::ssize(prompt));
-    manager.retire(slot, prompt, shared);
-    served += past;
+    served += session(manager, {prompts.tokens.data() + begin, end - begin});
     begin = end;
   }
   return served;
@@ -109,6 +120,7 @@ double touches(const Prompts& prompts) {
   return static_cast<double>(prompts.tokens.size() - prompts.ends.size());
 }
 
+template <std::int64_t (*session)(BlockManager&, Prompt)>
 void replay(benchmark::State& state, const Prompts& prompts) {
   BlockManagerConfig config;
   config.policy = static_cast<EvictionPolicy>(state.range(0));
@@ -121,9 +133,9 @@ void replay(benchmark::State& state, const Prompts& prompts) {
   for (auto _ : state) {
     state.PauseTiming();
     auto manager = std::make_unique<BlockManager>(config);
-    served = serve(*manager, prompts);
+    served = serve<session>(*manager, prompts);
     state.ResumeTiming();
-    benchmark::DoNotOptimize(serve(*manager, prompts));
+    benchmark::DoNotOptimize(serve<session>(*manager, prompts));
     state.PauseTiming();
     manager.reset();
     state.ResumeTiming();
@@ -165,10 +177,16 @@ void zipf_floor(benchmark::State& state) {
 }
 
 void prompts(benchmark::State& state) {
-  replay(state, trace_prompts());
+  replay<in_one>(state, trace_prompts());
+}
+void prompts_by_calls(benchmark::State& state) {
+  replay<by_calls>(state, trace_prompts());
 }
 void zipf(benchmark::State& state) {
-  replay(state, zipf_prompts());
+  replay<in_one>(state, zipf_prompts());
+}
+void zipf_by_calls(benchmark::State& state) {
+  replay<by_calls>(state, zipf_prompts());
 }
 
 void policies(benchmark::internal::Benchmark* each, std::initializer_list<std::int64_t> pools) {
@@ -182,6 +200,14 @@ void policies(benchmark::internal::Benchmark* each, std::initializer_list<std::i
 
 BENCHMARK(prompts)->Apply([](auto* each) { policies(each, {1953, 5859, 19531}); });
 BENCHMARK(zipf)->Apply([](auto* each) { policies(each, {10'000}); });
+BENCHMARK(prompts_by_calls)->Apply([](auto* each) {
+  each->ArgNames({"policy", "blocks"})->Unit(benchmark::kMillisecond);
+  each->Args({0, 1953})->Args({0, 5859})->Args({0, 19531});
+});
+BENCHMARK(zipf_by_calls)
+    ->ArgNames({"policy", "blocks"})
+    ->Args({0, 10'000})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(zipf_floor)->ArgName("blocks")->Arg(10'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

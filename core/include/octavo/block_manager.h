@@ -182,6 +182,21 @@ class BlockManager {
   /// Everything is dropped: slots, cached prefixes, namespaces, quarantine; the clock reads 0.
   void reset();
 
+  // --- For replays ---
+
+  /// What a whole session does to the cache, in one call: admits `prompt` to the slot, takes one
+  /// step over what is not served, and retires with the prompt as history, having noted
+  /// `output_tokens`. Returns what admit would return. Everything observable is afterwards what
+  /// those calls would have left, counters and events included, but for copies(), which are empty:
+  /// no device could write the rows in between. A third of their time where each prompt has few
+  /// blocks, whole blocks alone are shared and the policy is LRU. O(prompt / block_size).
+  /// Raises what they would raise, ResourceExhausted when the pool has too few blocks for the step
+  /// included, and has then changed nothing.
+  std::int64_t replay(int slot,
+                      std::span<const std::int32_t> prompt,
+                      std::int64_t addressable_len = kAddressableAll,
+                      std::int64_t output_tokens = 0);
+
   // --- Retention (EvictionPolicy::Priority) ---
 
   /// The blocks that the slot parks from now until it is freed are kept at `priority` in [0, 100]

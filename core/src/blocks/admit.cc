@@ -16,18 +16,6 @@ using blocks::Slot;
 
 namespace {
 
-[[noreturn]] void throw_in_use(const char* call, const Slot& slot, int index) {
-  throw Error(ErrorCode::FailedPrecondition, std::string(call) + ": slot " + std::to_string(index) +
-                                                 " is in use (" + std::to_string(slot.reserved) +
-                                                 " tokens reserved); it must be fresh");
-}
-
-void require_fresh(const char* call, const Slot& slot, int index) {
-  if (slot.active) {
-    throw_in_use(call, slot, index);
-  }
-}
-
 [[noreturn]] void throw_negative(const char* call, std::int64_t addressable_len) {
   throw Error(ErrorCode::InvalidArgument,
               std::string(call) + ": addressable_len " + std::to_string(addressable_len) +
@@ -36,16 +24,25 @@ void require_fresh(const char* call, const Slot& slot, int index) {
 
 }  // namespace
 
+void BlockManager::Impl::throw_in_use(const char* call, int slot) const {
+  throw Error(ErrorCode::FailedPrecondition, std::string(call) + ": slot " + std::to_string(slot) +
+                                                 " is in use (" +
+                                                 std::to_string(slots_[at(slot)].reserved) +
+                                                 " tokens reserved); it must be fresh");
+}
+
 // No admit may bring such a prompt.
-void BlockManager::Impl::throw_prompt(std::int64_t length, std::int64_t addressable_len) const {
+void BlockManager::Impl::throw_prompt(const char* call,
+                                      std::int64_t length,
+                                      std::int64_t addressable_len) const {
   if (length < 1 || length > row_tokens_) {
-    throw_outside("admit", "prompt length", length, 1, row_tokens_);
+    throw_outside(call, "prompt length", length, 1, row_tokens_);
   }
   if (addressable_len < kAddressableAll) {
-    throw_negative("admit", addressable_len);
+    throw_negative(call, addressable_len);
   }
   throw Error(ErrorCode::ResourceExhausted,
-              "admit: a prompt of " + std::to_string(length) + " tokens needs " +
+              std::string(call) + ": a prompt of " + std::to_string(length) + " tokens needs " +
                   std::to_string(blocks_for(length)) + " blocks, the pool has " +
                   std::to_string(config_.num_blocks));
 }
@@ -118,9 +115,7 @@ inline std::int64_t BlockManager::Impl::admit(int slot_index,
   Slot& slot = checked_slot("admit", slot_index);
   require_fresh("admit", slot, slot_index);
   const std::int64_t length = std::ssize(prompt);
-  if (length < 1 || length > prompt_tokens_max_ || addressable_len < kAddressableAll) {
-    throw_prompt(length, addressable_len);
-  }
+  check_prompt("admit", length, addressable_len);
   const std::int64_t shared = shared_length(addressable_len, length);
   prompts_.make_room(slot_index, prompt.size());
 
@@ -142,11 +137,7 @@ inline std::int64_t BlockManager::Impl::admit(int slot_index,
   // Last, so that the processor does not wait with the lookup above for the copy.
   prompts_.keep(slot_index, prompt, static_cast<std::int32_t>(shared));
 
-  counters_.admits.add(1);
-  counters_.prompt_tokens.add(length);
-  counters_.hit_tokens.add(served);
-  counters_.hit_blocks.add(slot.path_blocks);
-  counters_.missed_blocks.add(whole_blocks(length) - slot.path_blocks);
+  count_admit(length, served, slot.path_blocks);
   note_bound();
   return served;
 }

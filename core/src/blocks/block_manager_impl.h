@@ -1,6 +1,6 @@
 // The block manager's state and its verbs, which live in one file each group, public face and all:
 // block_manager.cc (construction, lookups), admit.cc, step.cc, seal.cc, rewrite.cc, retire.cc,
-// release.cc, retention.cc, audit.cc, digest.cc.
+// release.cc, replay.cc, retention.cc, audit.cc, digest.cc.
 //
 // Every verb first checks and plans without changing anything and then applies, noexcept. So a call
 // that raises has changed nothing, and memory is the only thing that admit may still ask for before
@@ -48,6 +48,22 @@ class BlockManager::Impl {
               std::int64_t addressable_len,
               std::span<const std::int64_t> boundaries);
   void note_output(int slot, std::int64_t output_tokens);
+  void check_replay(int slot,
+                    std::span<const std::int32_t> prompt,
+                    std::int64_t addressable_len) const;
+  void check_room(const char* call,
+                  const blocks::Slot& slot,
+                  std::span<const std::int32_t> prompt,
+                  std::int64_t addressable_len) const;
+  bool replays_at_once() const noexcept;
+  std::int64_t replay_at_once(int slot,
+                              std::span<const std::int32_t> prompt,
+                              std::int64_t addressable_len) noexcept;
+  void seal_and_release(blocks::Slot& slot,
+                        int slot_index,
+                        const std::int32_t* tokens,
+                        std::int32_t whole,
+                        std::int32_t cells) noexcept;
   void evict(int slot);
   void abandon(int slot);
   std::int64_t release_quarantined();
@@ -132,7 +148,27 @@ class BlockManager::Impl {
   }
 
   // --- Begin (admit.cc) ---
-  [[noreturn]] void throw_prompt(std::int64_t length, std::int64_t addressable_len) const;
+  [[noreturn]] void throw_in_use(const char* call, int slot) const;
+  [[noreturn]] void throw_prompt(const char* call,
+                                 std::int64_t length,
+                                 std::int64_t addressable_len) const;
+  void require_fresh(const char* call, const Slot& slot, int slot_index) const {
+    if (slot.active) {
+      throw_in_use(call, slot_index);
+    }
+  }
+  void check_prompt(const char* call, std::int64_t length, std::int64_t addressable_len) const {
+    if (length < 1 || length > prompt_tokens_max_ || addressable_len < kAddressableAll) {
+      throw_prompt(call, length, addressable_len);
+    }
+  }
+  void count_admit(std::int64_t length, std::int64_t served, std::int32_t hit_blocks) noexcept {
+    counters_.admits.add(1);
+    counters_.prompt_tokens.add(length);
+    counters_.hit_tokens.add(served);
+    counters_.hit_blocks.add(hit_blocks);
+    counters_.missed_blocks.add(whole_blocks(length) - hit_blocks);
+  }
   std::int64_t serve_prefix(Slot& slot,
                             int slot_index,
                             std::span<const std::int32_t> prompt,
@@ -216,7 +252,12 @@ class BlockManager::Impl {
   void commit_and_move(Slot& slot, int slot_index, std::int32_t position) noexcept;
   void move_position(Slot& slot, int slot_index, std::int64_t new_pos);
   void grow(int slot_index, std::int32_t count) noexcept;
-  void bind_cells(Slot& slot, int slot_index, std::int32_t cells_needed) noexcept;
+  void bind_cells(Slot& slot, int slot_index, std::int32_t cells_needed) noexcept {
+    if (cells_needed > slot.cells) {
+      acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
+      slot.cells = cells_needed;
+    }
+  }
   template <class Batch>
   static void check_total(const Batch& batch);
   template <class Batch>

@@ -44,6 +44,19 @@ class ParkingList {
     blocks_.add(-static_cast<std::int64_t>(node.size));
   }
 
+  /// Makes a listed node the most recent.
+  void renew(RunStore& store, Node& node, NodeId id) noexcept {
+    if (id == newest_) {
+      return;
+    }
+    (node.older != kNoNode ? store.node(node.older).newer : oldest_) = node.newer;
+    store.node(node.newer).older = node.older;
+    node.older = newest_;
+    node.newer = kNoNode;
+    store.node(newest_).newer = id;
+    newest_ = id;
+  }
+
   /// `count` blocks of a listed node left it.
   void shrink(std::int64_t count) noexcept { blocks_.add(-count); }
 

@@ -114,6 +114,19 @@ class PrefixTree {
     }
   }
 
+  /// hold and drop in one, for LRU: what is parked of the path becomes the most recently parked,
+  /// tail first. Returns how many blocks that are. REQUIRES: order() is null.
+  std::int64_t touch(NodeId id) noexcept {
+    std::int64_t blocks = 0;
+    for (Node* node = &store_.node(id); node->kind != NodeKind::Root && node->holders == 0;
+         node = &store_.node(id)) {
+      parking_.renew(store_, *node, id);
+      blocks += node->size;
+      id = node->parent;
+    }
+    return blocks;
+  }
+
   /// The node that ends `keep` blocks from the root on the path to `id`, whose end is `end` blocks
   /// from the root; cuts a run if need be.
   NodeId ancestor(NodeId id, std::uint32_t end, std::uint32_t keep) noexcept;

@@ -124,15 +124,6 @@ void BlockManager::Impl::add_demand(const Slot& slot,
 
 // --- Changes ---
 
-inline void BlockManager::Impl::bind_cells(Slot& slot,
-                                           int slot_index,
-                                           std::int32_t cells_needed) noexcept {
-  if (cells_needed > slot.cells) {
-    acquire(row(slot_index) + slot.cells, cells_needed - slot.cells, counters_.evicted_for_step);
-    slot.cells = cells_needed;
-  }
-}
-
 // Binds blocks for `count` more tokens. REQUIRES: the pool has them.
 inline void BlockManager::Impl::grow(int slot_index, std::int32_t count) noexcept {
   Slot& slot = slots_[at(slot_index)];

@@ -171,6 +171,23 @@ TEST(Allocation, EveryPolicyEvictsWithoutTheHeap) {
   }
 }
 
+// Not even the prompt is kept: the first call, of a prompt longer than any before, takes nothing.
+TEST(Allocation, AReplayOfWholeBlocksNeverTakesAnything) {
+  BlockManagerConfig config = small_config();
+  config.partial_keys = false;
+  BlockManager m(config);
+  const std::vector<Tokens> prompts = {story(1, 14), join(story(1, 8), story(2, 40)), story(3, 64)};
+  EXPECT_EQ(allocations_in([&] {
+              for (int round = 0; round < 5; ++round) {
+                for (const Tokens& prompt : prompts) {
+                  m.replay(0, prompt);
+                }
+              }
+            }),
+            0);
+  EXPECT_GT(m.stats().evicted_blocks(), 50);
+}
+
 TEST(Allocation, WarmEndsOfEveryKindTakeNothing) {
   BlockManager m(small_config());
   const Tokens prompt = story(1, 14);

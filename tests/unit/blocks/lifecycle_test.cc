@@ -174,6 +174,7 @@ TEST(BlockManagerMove, AMovedFromManagerRaisesOnEveryVerbAndCountsNothing) {
   refused([&] { prepare(m, {0, 1}, {0}, {0}); });
   refused([&] { m.update_position(0, 0); });
   refused([&] { m.retire(0, story(1, 9)); });
+  refused([&] { m.replay(0, story(1, 9)); });
   refused([&] { m.evict(0); });
   refused([&] { m.abandon(0); });
   refused([&] { m.release_quarantined(); });
