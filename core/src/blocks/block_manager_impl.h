@@ -59,11 +59,11 @@ class BlockManager::Impl {
   std::int64_t replay_at_once(int slot,
                               std::span<const std::int32_t> prompt,
                               std::int64_t addressable_len) noexcept;
-  void seal_and_release(blocks::Slot& slot,
-                        int slot_index,
-                        const std::int32_t* tokens,
-                        std::int32_t whole,
-                        std::int32_t cells) noexcept;
+  void leave(blocks::Slot& slot,
+             int slot_index,
+             const std::int32_t* tokens,
+             std::int32_t whole,
+             std::int32_t cells) noexcept;
   void evict(int slot);
   void abandon(int slot);
   std::int64_t release_quarantined();

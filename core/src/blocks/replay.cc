@@ -85,24 +85,44 @@ inline bool BlockManager::Impl::replays_at_once() const noexcept {
     slot.root = root;
     slot.node = found.node;
     slot.path_blocks = slot.cells = served;
-    tree_.hold(found.node);
-    seal_and_release(slot, slot_index, prompt.data(), whole, served + rest);
+    leave(slot, slot_index, prompt.data(), whole, served + rest);
   }
   return tokens_of(served);
 }
 
-// The same for a prompt that leaves something new.
-[[gnu::noinline]] void BlockManager::Impl::seal_and_release(Slot& slot,
-                                                            int slot_index,
-                                                            const std::int32_t* tokens,
-                                                            std::int32_t whole,
-                                                            std::int32_t cells) noexcept {
+// The same for a prompt that leaves something new: its first `whole` blocks are to be sealed, of
+// `cells` that it needs. The slot knows what was served.
+[[gnu::noinline]] void BlockManager::Impl::leave(Slot& slot,
+                                                 int slot_index,
+                                                 const std::int32_t* tokens,
+                                                 std::int32_t whole,
+                                                 std::int32_t cells) noexcept {
+  tree_.hold(slot.node);
   bind_cells(slot, slot_index, cells);
   note_bound();
-  if (whole > slot.path_blocks) {
-    seal(slot, slot_index, tokens, whole);
+  if (whole > slot.path_blocks && !tree_.still_misses(slot.node)) {
+    seal(slot, slot_index, tokens, whole);  // A whole prompt that may be there already.
+    release(slot, slot_index);
+    return;
   }
-  release(slot, slot_index);
+  BlockId* row_cells = row(slot_index);
+  const std::int32_t count = whole - slot.path_blocks;
+  blocks::NodeId end = slot.node;
+  if (count > 0) {
+    end = tree_.seal(slot_index, slot.path_blocks, slot.node, kNoNode,
+                     tokens + at(slot.path_blocks) * at(config_.block_size),
+                     row_cells + slot.path_blocks, static_cast<std::uint32_t>(count));
+    counters_.sealed_blocks.add(count);
+  }
+  for (std::int32_t cell = cells; cell-- > whole;) {
+    pool_.give(row_cells[cell]);
+  }
+  tree_.drop(end);
+  tree_.release_root(slot.root);
+  slot.root = slot.node = kNoNode;
+  slot.path_blocks = slot.cells = 0;
+  unmatched_ = -1;
+  note_parked();
 }
 
 // --- The public face ---
