@@ -7,7 +7,7 @@
 namespace octavo::emulation {
 namespace {
 
-constexpr int kPoison = 0xFF;
+constexpr int kNotArrived = 0xFF;
 
 // Constant sizes: a copy of 16 bytes is two instructions, and a sanitizer checks each.
 void copy_bytes(void* to, const void* from, unsigned size) {
@@ -59,7 +59,7 @@ void AsyncCopyQueue::issue(void* to, const void* from, unsigned size, bool is_la
     perform(copy);
     return;
   }
-  set_bytes(to, kPoison, size);
+  set_bytes(to, kNotArrived, size);
   const Quiet quiet;
   open_.push_back(copy);
 }

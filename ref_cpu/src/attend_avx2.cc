@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "avx2_lanes.h"
 #include "exact_math.h"
@@ -15,8 +14,6 @@
 
 namespace octavo::ref_cpu {
 namespace {
-
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // [begin, end) widened to whole warps of 32 positions.
 ChunkRange whole_warps(ChunkRange range) {

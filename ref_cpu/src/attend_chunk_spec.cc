@@ -2,7 +2,6 @@
 // each other, and every sum over lanes is a loop here. Eigen's own reductions have no fixed order
 // and are not used.
 #include <algorithm>
-#include <limits>
 
 #include "attend_chunk.h"
 #include "attend_int.h"
@@ -20,8 +19,6 @@ using Units = Eigen::Array<float, Eigen::Dynamic, 1, 0, 128, 1>;      // Of eigh
 using Warp = Eigen::Array<float, 32, 1>;                              // Of the softmax.
 using ElementsMap = Eigen::Map<Elements>;
 using ConstElementsMap = Eigen::Map<const Elements>;
-
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // One fused multiply-add a lane; Eigen has none.
 template <typename Lanes>

@@ -1,6 +1,5 @@
 // Chunks become one result: maxima, then sums over the chunks in their order.
 #include <algorithm>
-#include <limits>
 
 #include "attend.h"
 #include "exact_math.h"
@@ -8,8 +7,6 @@
 
 namespace octavo::ref_cpu {
 namespace {
-
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 OCTAVO_LANES float one_nan(float x) noexcept {
   return x == x ? x : float_of(kNanBits);

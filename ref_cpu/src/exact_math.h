@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "float_bits.h"
 #include "simd.h"
 
 namespace octavo::ref_cpu {
+
+inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 inline constexpr float kRoundMagic = 12582912.0f;  ///< 1.5 * 2^23: x + it - it rounds |x| < 2^22.
 // Specified to the bit, whatever the library calls these numbers.

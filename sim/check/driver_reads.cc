@@ -6,6 +6,7 @@
 #include <string>
 
 #include "driver.h"
+#include "index.h"
 #include "octavo/kv_row_info.h"
 #include "octavo/sim/rng.h"
 
@@ -15,10 +16,6 @@ namespace {
 std::string place(const Rig& rig, int slot, int layer, std::int64_t position) {
   return rig.name + ": slot " + std::to_string(slot) + ", layer " + std::to_string(layer) +
          ", position " + std::to_string(position);
-}
-
-std::size_t index(std::int64_t value) {
-  return static_cast<std::size_t>(value);
 }
 
 }  // namespace

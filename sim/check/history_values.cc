@@ -1,5 +1,6 @@
 #include "history_values.h"
 
+#include "index.h"
 #include "octavo/sim/rng.h"
 
 namespace octavo::sim::check {
@@ -8,10 +9,6 @@ namespace {
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
   std::uint64_t state = a ^ (b + 1) * 0xd6e8feb86659fd93ULL;
   return splitmix64(state);
-}
-
-std::size_t index(std::int64_t value) {
-  return static_cast<std::size_t>(value);
 }
 
 }  // namespace

@@ -2,15 +2,12 @@
 
 #include <cstring>
 
+#include "index.h"
 #include "octavo/error.h"
 #include "octavo/kv_row_info.h"
 
 namespace octavo::sim::check {
 namespace {
-
-std::size_t index(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 // The device itself, past one that can be made to fail.
 Device& beneath(Device& device) {

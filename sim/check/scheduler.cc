@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "index.h"
+
 namespace octavo::sim::check {
 namespace {
 
 constexpr int kTriesMax = 9;  // After so many failures a job is given up.
-
-std::size_t index(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 }  // namespace
 

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "index.h"
 #include "scheduler.h"
 
 namespace octavo::sim::check {
 namespace {
 
 constexpr int kMishapsMax = 6;  // After so many a job meets no more of them.
-
-std::size_t index(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 }  // namespace
 

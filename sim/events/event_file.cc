@@ -16,14 +16,6 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kSequenceBytes = 8;
 
-std::uint64_t big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) {
-    value = value << 8 | static_cast<unsigned char>(c);
-  }
-  return value;
-}
-
 bool begins_array_or_map(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 0x80 && byte < 0xa0) || (byte >= 0xdc && byte <= 0xdf);

@@ -7,14 +7,6 @@
 namespace octavo::sim {
 namespace {
 
-std::uint64_t big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) {
-    value = value << 8 | static_cast<unsigned char>(c);
-  }
-  return value;
-}
-
 // The number of `size` bytes as a signed one, in 64 bits.
 std::uint64_t sign_extended(std::uint64_t value, std::size_t size) {
   const auto shift = static_cast<unsigned>(64 - 8 * size);
@@ -22,6 +14,14 @@ std::uint64_t sign_extended(std::uint64_t value, std::size_t size) {
 }
 
 }  // namespace
+
+std::uint64_t big_endian(std::string_view bytes) noexcept {
+  std::uint64_t value = 0;
+  for (const char c : bytes) {
+    value = value << 8 | static_cast<unsigned char>(c);
+  }
+  return value;
+}
 
 // The first bytes of a value. `bits`: an integer or the pattern of a double. `count`: bytes of the
 // body of strings and extensions, elements of arrays, pairs of maps.

@@ -23,6 +23,9 @@ enum class MsgpackType { Nil, Bool, Integer, Float, String, Binary, Array, Map, 
 /// "nil", "a boolean", "an integer", ...
 const char* describe(MsgpackType type) noexcept;
 
+/// At most eight bytes as a number, the first one highest.
+std::uint64_t big_endian(std::string_view bytes) noexcept;
+
 /// Values nest at most so deep.
 inline constexpr int kMsgpackDepthMax = 64;
 

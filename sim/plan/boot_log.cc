@@ -12,7 +12,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::int64_t kFileBytesMax = std::int64_t{256} << 20;
+constexpr std::int64_t kLogBytesMax = std::int64_t{256} << 20;
 
 /// The number that follows `phrase` in `line`, blanks, '(' and '=' between them skipped; thousands
 /// may be grouped by commas.
@@ -269,7 +269,7 @@ BootLog parse_boot_log(std::string_view text, const std::string& file) {
 }
 
 BootLog read_boot_log(const std::string& path) {
-  return parse_boot_log(read_text_file(path, kFileBytesMax), path);
+  return parse_boot_log(read_text_file(path, kLogBytesMax), path);
 }
 
 }  // namespace octavo::sim

@@ -8,7 +8,7 @@
 namespace octavo::sim {
 namespace {
 
-std::string gib(double value) {
+std::string in_gib(double value) {
   return decimal(value, 2) + " GiB";
 }
 
@@ -40,13 +40,13 @@ class Calibration {
     if (log_.total_gib && request().gpu.total_source != FigureSource::Given) {
       request().gpu.total_gib = *log_.total_gib;
       request().gpu.total_source = FigureSource::Log;
-      say("total " + gib(*log_.total_gib) + ": the log's");
+      say("total " + in_gib(*log_.total_gib) + ": the log's");
     }
     if (log_.weights_gib && !request().weights_gib) {
       // A log's figure is one rank's; the question's is the whole model's.
       const auto ranks = static_cast<double>(request().tp * request().pp);
       request().weights_gib = *log_.weights_gib * ranks;
-      say("weights " + gib(*log_.weights_gib) + " a rank: the log's");
+      say("weights " + in_gib(*log_.weights_gib) + " a rank: the log's");
     }
     take(log_.non_torch_gib, request().non_torch_gib, "outside torch");
     take(log_.activation_gib, request().activation_gib, "activation peak");
@@ -63,7 +63,7 @@ class Calibration {
   void take(const std::optional<double>& told, std::optional<double>& term, const char* name) {
     if (told && !term) {
       term = told;
-      say(std::string(name) + " " + gib(*told) + ": the log's");
+      say(std::string(name) + " " + in_gib(*told) + ": the log's");
     }
   }
 
@@ -78,21 +78,21 @@ class Calibration {
     const MemoryBudget& budget = *plan.budget;
     const double share = budget.total_gib * utilization;
     const double rest = share - budget.weights.expected - *log_.kv_gib;
-    const std::string equation = gib(budget.total_gib) + " x " + decimal(utilization, 3) + " - " +
-                                 gib(budget.weights.expected) + " - " + gib(*log_.kv_gib) + " = " +
-                                 gib(rest);
+    const std::string equation = in_gib(budget.total_gib) + " x " + decimal(utilization, 3) +
+                                 " - " + in_gib(budget.weights.expected) + " - " +
+                                 in_gib(*log_.kv_gib) + " = " + in_gib(rest);
     constexpr double kRounding = 0.05;  // each printed figure is rounded
     if (rest < -kRounding) {
       throw Error(ErrorCode::InvalidArgument,
-                  log_.file + ": " + gib(*log_.kv_gib) + " of KV cache and " +
-                      gib(budget.weights.expected) + " of weights exceed the share of " +
-                      gib(share) + "; the log is of another GPU, utilisation or model");
+                  log_.file + ": " + in_gib(*log_.kv_gib) + " of KV cache and " +
+                      in_gib(budget.weights.expected) + " of weights exceed the share of " +
+                      in_gib(share) + "; the log is of another GPU, utilisation or model");
     }
     const double graphs = budget.graph.expected;
     if (request().activation_gib) {
       if (!request().non_torch_gib) {
         request().non_torch_gib = std::max(rest - *request().activation_gib - graphs, 0.0);
-        say("outside torch " + gib(*request().non_torch_gib) + ": what is left of " + equation +
+        say("outside torch " + in_gib(*request().non_torch_gib) + ": what is left of " + equation +
             ", the share less weights and KV cache");
       }
       return;
@@ -102,8 +102,8 @@ class Calibration {
     }
     request().activation_gib = std::max(rest - graphs - *request().non_torch_gib, 0.0);
     say("activation peak, memory outside torch and graphs together " + equation +
-        ", the share less weights and KV cache; of it " + gib(*request().non_torch_gib) +
-        " outside torch and " + gib(graphs) + " for graphs");
+        ", the share less weights and KV cache; of it " + in_gib(*request().non_torch_gib) +
+        " outside torch and " + in_gib(graphs) + " for graphs");
   }
 
   // rest = free after - free before x (1 - fraction), before the states' part.
@@ -111,8 +111,8 @@ class Calibration {
     constexpr double kDefaultFraction = 0.88;
     const double fraction = log_.utilization.value_or(kDefaultFraction);
     const double rest = *log_.free_after_gib - *log_.free_before_gib * (1 - fraction);
-    say("memory for the pools " + gib(*log_.free_after_gib) + " - " + gib(*log_.free_before_gib) +
-        " x (1 - " + decimal(fraction, 3) + ") = " + gib(rest) +
+    say("memory for the pools " + in_gib(*log_.free_after_gib) + " - " +
+        in_gib(*log_.free_before_gib) + " x (1 - " + decimal(fraction, 3) + ") = " + in_gib(rest) +
         (log_.utilization ? "" : " (static fraction not in the log, taken as 0.88)"));
     if (!request().kv_budget_gib) {
       request().kv_budget_gib = std::max(rest, 0.0);

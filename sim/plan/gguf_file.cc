@@ -148,13 +148,13 @@ std::string name_of(FileReader& file, std::string_view what) {
   return name;
 }
 
-struct Placed {
+struct PlacedTensor {
   Tensor tensor;
   std::int64_t offset = 0;
 };
 
-Placed read_tensor(FileReader& file) {
-  Placed placed;
+PlacedTensor read_tensor(FileReader& file) {
+  PlacedTensor placed;
   placed.tensor.name = name_of(file, "a tensor's name");
   const std::string& name = placed.tensor.name;
   constexpr std::int64_t kDimensionsMax = 4;
@@ -185,16 +185,17 @@ Placed read_tensor(FileReader& file) {
   return placed;
 }
 
-void check_places(std::vector<Placed>& all, std::int64_t alignment, const FileReader& file) {
+void check_places(std::vector<PlacedTensor>& all, std::int64_t alignment, const FileReader& file) {
   const std::int64_t start = (file.position() + alignment - 1) / alignment * alignment;
-  std::vector<const Placed*> order;
-  for (const Placed& placed : all) {
+  std::vector<const PlacedTensor*> order;
+  for (const PlacedTensor& placed : all) {
     order.push_back(&placed);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Placed* a, const Placed* b) { return a->offset < b->offset; });
+  std::stable_sort(order.begin(), order.end(), [](const PlacedTensor* a, const PlacedTensor* b) {
+    return a->offset < b->offset;
+  });
   std::int64_t end = 0;
-  for (const Placed* placed : order) {
+  for (const PlacedTensor* placed : order) {
     const std::string& name = placed->tensor.name;
     if (placed->offset % alignment != 0 || placed->offset < end) {
       file.fail(name, "lies at byte " + std::to_string(placed->offset) +
@@ -232,7 +233,7 @@ GgufFile::GgufFile(const std::string& path) : path_(path) {
       file.fail(key, "is there twice");
     }
   }
-  std::vector<Placed> all;
+  std::vector<PlacedTensor> all;
   for (std::int64_t i = 0; i < tensors; ++i) {
     all.push_back(read_tensor(file));
   }
@@ -244,7 +245,7 @@ GgufFile::GgufFile(const std::string& path) : path_(path) {
                                        std::to_string(kAlignmentMax));
   }
   check_places(all, alignment, file);
-  for (Placed& placed : all) {
+  for (PlacedTensor& placed : all) {
     tensors_.push_back(std::move(placed.tensor));
   }
 }

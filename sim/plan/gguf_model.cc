@@ -14,8 +14,6 @@
 namespace octavo::sim {
 namespace {
 
-using Json = nlohmann::json;
-
 struct Architecture {
   std::string_view gguf;
   std::string_view dense;    ///< The model_type without experts; empty when there is none,
@@ -60,7 +58,7 @@ class Fields {
     file_.fail(prefix_ + key, what);
   }
 
-  Json json;
+  nlohmann::json json;
 
  private:
   const GgufFile& file_;
@@ -147,7 +145,7 @@ void copy_blocks(Fields& fields, std::int64_t layers) {
   fields.json["num_attention_heads"] = most;
   // Widths of the MLPs only matter to the activations; the tensors say what the weights are.
   const auto widths = fields.layers("feed_forward_length", layers);
-  Json blocks = Json::array();
+  nlohmann::json blocks = nlohmann::json::array();
   for (std::size_t i = 0; i < kv_heads.size(); ++i) {
     const bool none = kv_heads[i] == 0;
     if (!none && most % kv_heads[i] != 0) {
@@ -223,7 +221,7 @@ void copy_kind(Fields& fields, std::string_view model_type, std::int64_t layers)
                 "is set, but which layers of this architecture have a window is not known");
   }
   if (model_type == "gpt_oss") {
-    Json types = Json::array();
+    nlohmann::json types = nlohmann::json::array();
     for (std::int64_t i = 0; i < layers; ++i) {
       types.push_back(i % 2 == 0 ? "sliding_attention" : "full_attention");
     }

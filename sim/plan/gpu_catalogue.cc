@@ -16,7 +16,7 @@ struct Alias {
 };
 
 // What people type and what nvidia-smi prints, beside the names themselves.
-constexpr Alias kAliases[] = {
+constexpr Alias kGpuAliases[] = {
     {"a10040", "A100 40 SXM"},
     {"a10040gb", "A100 40 SXM"},
     {"a100sxm440gb", "A100 40 SXM"},
@@ -118,7 +118,7 @@ const Gpu& find_gpu(std::string_view name) {
     }
   }
   std::string_view target;
-  for (const Alias& alias : kAliases) {
+  for (const Alias& alias : kGpuAliases) {
     if (alias.alias == wanted) {
       target = alias.name;
     }

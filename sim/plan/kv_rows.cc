@@ -12,21 +12,21 @@
 namespace octavo::sim {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_rows(const std::string& message) {
   throw Error(ErrorCode::InvalidArgument, message);
 }
 
 void require_in(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value < min || value > max) {
-    refuse(std::string(name) + " is " + grouped(value) + ", expected a whole number in [" +
-           grouped(min) + ", " + grouped(max) + "]");
+    refuse_rows(std::string(name) + " is " + grouped(value) + ", expected a whole number in [" +
+                grouped(min) + ", " + grouped(max) + "]");
   }
 }
 
 void check_options(const RowOptions& options) {
   require_in("block size", options.block_size, 1, kMaxBlockSize);
   if (!std::has_single_bit(static_cast<std::uint64_t>(options.block_size))) {
-    refuse("block size is " + grouped(options.block_size) + ", expected a power of two");
+    refuse_rows("block size is " + grouped(options.block_size) + ", expected a power of two");
   }
   require_in("number of blocks", options.num_blocks, 1, kMaxBlocks);
   require_in("number of sequences", options.max_seqs, 1, kMaxSeqs);
@@ -113,7 +113,7 @@ KvFormat parse_kv_format(std::string_view name) {
     }
     known += known.empty() ? format.name : ", " + format.name;
   }
-  refuse("KV dtype is \"" + std::string(name) + "\", expected one of " + known);
+  refuse_rows("KV dtype is \"" + std::string(name) + "\", expected one of " + known);
 }
 
 std::int64_t kv_heads_per_rank(const ModelConfig& model, std::int64_t tp) {
@@ -123,7 +123,7 @@ std::int64_t kv_heads_per_rank(const ModelConfig& model, std::int64_t tp) {
 KvRows make_kv_rows(const ModelConfig& model, const RowOptions& options) {
   check_options(options);
   if (const std::string refusal = octavo_refusal(model, options.format); !refusal.empty()) {
-    refuse(refusal);
+    refuse_rows(refusal);
   }
   KvRows rows;
   KVCacheConfig& config = rows.config;

@@ -12,7 +12,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::int64_t kFileBytesMax = std::int64_t{16} << 20;
+constexpr std::int64_t kConfigBytesMax = std::int64_t{16} << 20;
 
 [[noreturn]] void refuse(const JsonFields& fields,
                          const std::string& model_type,
@@ -250,7 +250,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file) {
 }
 
 ModelConfig read_model_config(const std::string& path) {
-  return parse_model_config(read_text_file(path, kFileBytesMax), path);
+  return parse_model_config(read_text_file(path, kConfigBytesMax), path);
 }
 
 }  // namespace octavo::sim

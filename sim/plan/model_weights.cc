@@ -10,13 +10,10 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::string_view kParameters = "the parameter count";
-constexpr std::string_view kBytes = "the bytes of the weights";
-
 void count_attention(const TextTower& tower, WeightCounter& counter) {
   const std::int64_t layers = tower.num_layers;
-  const std::int64_t q_width = checked_mul(tower.heads, tower.head_dim, kParameters);
-  const std::int64_t kv_width = checked_mul(tower.kv_heads, tower.head_dim, kParameters);
+  const std::int64_t q_width = checked_mul(tower.heads, tower.head_dim, kParameterCount);
+  const std::int64_t kv_width = checked_mul(tower.kv_heads, tower.head_dim, kParameterCount);
   counter.linear("self_attn.q_proj", layers, q_width, tower.hidden_size);
   counter.linear("self_attn.k_proj", layers, kv_width, tower.hidden_size);
   counter.linear("self_attn.v_proj", layers, kv_width, tower.hidden_size);
@@ -41,7 +38,7 @@ void count_dense_mlp(const TextTower& tower, std::int64_t layers, WeightCounter&
 }
 
 void count_experts(const TextTower& tower, std::int64_t layers, WeightCounter& counter) {
-  const std::int64_t all = checked_mul(layers, tower.experts, kParameters);
+  const std::int64_t all = checked_mul(layers, tower.experts, kParameterCount);
   counter.gated_experts(all, tower.hidden_size, tower.expert_intermediate);
   if (tower.family->mlp == MlpKind::GptOss) {
     counter.plain(all, 2 * tower.expert_intermediate + tower.hidden_size);
@@ -104,7 +101,7 @@ void count_decoder(const TextTower& tower, WeightCounter& counter) {
 std::int64_t ModelWeights::parameters() const {
   std::int64_t sum = 0;
   for (const WeightPart& part : parts) {
-    sum = checked_add(sum, part.parameters, kParameters);
+    sum = checked_add(sum, part.parameters, kParameterCount);
   }
   return sum;
 }
@@ -112,7 +109,7 @@ std::int64_t ModelWeights::parameters() const {
 std::int64_t ModelWeights::bytes() const {
   std::int64_t sum = 0;
   for (const WeightPart& part : parts) {
-    sum = checked_add(sum, part.bytes, kBytes);
+    sum = checked_add(sum, part.bytes, kWeightBytes);
   }
   return sum;
 }
@@ -138,7 +135,7 @@ ModelWeights count_weights(const JsonFields& text,
   // Engines keep cos and sin of every position for half a head each, in the dtype of the
   // activations.
   weights.rotary_bytes =
-      checked_mul(checked_mul(tower.max_positions, tower.head_dim, kBytes), 2, kBytes);
+      checked_mul(checked_mul(tower.max_positions, tower.head_dim, kWeightBytes), 2, kWeightBytes);
   return weights;
 }
 

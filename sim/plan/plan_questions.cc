@@ -15,7 +15,7 @@ constexpr std::string_view kFigures[] = {"concurrency", "tokens",        "blocks
 constexpr std::string_view kRelations[] = {">=", "<=", "==", ">", "<"};  // longer ones first
 constexpr double kUtilizationStep = 0.01;
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_question(const std::string& text) {
   throw Error(ErrorCode::InvalidArgument, text);
 }
 
@@ -115,7 +115,7 @@ double figure_of(const CapacityPlan& plan, const std::string& figure) {
     return static_cast<double>(plan.expected.budget_bytes) / kGib;
   }
   if (!plan.hits) {
-    refuse("hit_rate is required, but no trace was given");
+    refuse_question("hit_rate is required, but no trace was given");
   }
   return plan.hits->hit_rate();
 }
@@ -127,7 +127,7 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-std::string range_text(const Estimate& estimate) {
+std::string bounds_text(const Estimate& estimate) {
   return decimal(estimate.low, 2) + " to " + decimal(estimate.high, 2) + " GiB";
 }
 
@@ -140,7 +140,7 @@ void add_estimate(const CapacityPlan& plan,
     return;
   }
   PlanRequest request = plan.request;
-  Sensitivity sensitivity{input, range_text(estimate)};
+  Sensitivity sensitivity{input, bounds_text(estimate)};
   request.*field = estimate.low;
   sensitivity.tokens_at_low = plan_capacity(request).expected.tokens;
   request.*field = estimate.high;
@@ -164,8 +164,8 @@ std::string csv_field(const std::string& text) {
 
 WaysToReach ways_to_reach(const PlanRequest& request, double concurrency) {
   if (!(concurrency >= 1) || concurrency > static_cast<double>(kMaxSeqs)) {
-    refuse("the wanted concurrency is " + decimal(concurrency, 2) + ", expected a number in [1, " +
-           grouped(kMaxSeqs) + "]");
+    refuse_question("the wanted concurrency is " + decimal(concurrency, 2) +
+                    ", expected a number in [1, " + grouped(kMaxSeqs) + "]");
   }
   WaysToReach ways;
   ways.concurrency = concurrency;
@@ -216,7 +216,7 @@ Requirement parse_requirement(std::string_view text) {
         std::from_chars(number.data(), number.data() + number.size(), requirement.value);
     if (error != std::errc() || end != number.data() + number.size() ||
         !std::isfinite(requirement.value)) {
-      refuse(shape + "\"" + std::string(number) + "\" is not a number");
+      refuse_question(shape + "\"" + std::string(number) + "\" is not a number");
     }
     std::string known;
     for (const std::string_view figure : kFigures) {
@@ -225,9 +225,10 @@ Requirement parse_requirement(std::string_view text) {
       }
       known += (known.empty() ? "" : ", ") + std::string(figure);
     }
-    refuse(shape + "\"" + requirement.figure + "\" is none of " + known);
+    refuse_question(shape + "\"" + requirement.figure + "\" is none of " + known);
   }
-  refuse(shape + "expected a figure, one of >=, >, <=, <, ==, and a number: concurrency>=32");
+  refuse_question(shape +
+                  "expected a figure, one of >=, >, <=, <, ==, and a number: concurrency>=32");
 }
 
 Verdict judge_requirement(const CapacityPlan& plan, const Requirement& requirement) {

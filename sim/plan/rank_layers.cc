@@ -19,7 +19,7 @@ constexpr std::int64_t kConvBytes = 2;       // engines keep the convolution in 
 constexpr std::int64_t kIndexerGroup = 128;  // elements of an indexer key a scale
 constexpr std::int64_t kDeepseekLatent = 576;
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_ranks(const std::string& text) {
   throw Error(ErrorCode::InvalidArgument, text);
 }
 
@@ -33,12 +33,14 @@ std::int64_t latent_bytes(const CacheLayer& layer, const KvFormat& format) {
   std::int64_t bytes = ceil_div(layer.head_dim * format.element_bits, 8);
   if (format.latent_token_bytes > 0) {
     if (layer.head_dim != kDeepseekLatent) {
-      refuse("KV dtype " + format.name + " is laid out for latents of " + grouped(kDeepseekLatent) +
-             " elements, the model has " + grouped(layer.head_dim));
+      refuse_ranks("KV dtype " + format.name + " is laid out for latents of " +
+                   grouped(kDeepseekLatent) + " elements, the model has " +
+                   grouped(layer.head_dim));
     }
     bytes = format.latent_token_bytes;
   } else if (format.head_scale_bytes > 0 || format.scale_group > 0) {
-    refuse("KV dtype " + format.name + " has no layout for a latent; bf16, fp8 and fp8_ds_mla do");
+    refuse_ranks("KV dtype " + format.name +
+                 " has no layout for a latent; bf16, fp8 and fp8_ds_mla do");
   }
   return bytes + layer.indexer_dim + 4 * ceil_div(layer.indexer_dim, kIndexerGroup);
 }
@@ -51,7 +53,7 @@ std::int64_t token_bytes(const CacheLayer& layer, const KvFormat& format) {
     return 0;
   }
   if (format.latent_token_bytes > 0) {
-    refuse("KV dtype " + format.name + " is for latents (MLA), the model has K and V heads");
+    refuse_ranks("KV dtype " + format.name + " is for latents (MLA), the model has K and V heads");
   }
   const std::int64_t v_dim = layer.v_head_dim > 0 ? layer.v_head_dim : layer.head_dim;
   return checked_mul(layer.kv_heads, head_bytes(layer.head_dim, format) + head_bytes(v_dim, format),
@@ -81,8 +83,8 @@ std::int64_t sequence_bytes(const CacheLayer& layer, const RowOptions& options) 
 
 StateShape rank_state(StateShape state, std::int64_t tp) {
   if (state.heads % tp != 0) {
-    refuse("tp is " + grouped(tp) + ", expected a divisor of the " + grouped(state.heads) +
-           " heads of the state layers");
+    refuse_ranks("tp is " + grouped(tp) + ", expected a divisor of the " + grouped(state.heads) +
+                 " heads of the state layers");
   }
   // What the key heads (or groups) have of the channels is divided with them; fewer groups than
   // ranks are stored by several ranks.
@@ -90,8 +92,8 @@ StateShape rank_state(StateShape state, std::int64_t tp) {
   const std::int64_t shared = std::max<std::int64_t>(state.conv_channels - own, 0);
   if (state.groups > 0 && shared > 0) {
     if (state.groups % tp != 0 && tp % state.groups != 0) {
-      refuse("tp is " + grouped(tp) + ", expected a divisor or a multiple of the " +
-             grouped(state.groups) + " key groups of the state layers");
+      refuse_ranks("tp is " + grouped(tp) + ", expected a divisor or a multiple of the " +
+                   grouped(state.groups) + " key groups of the state layers");
     }
     const std::int64_t groups = std::max<std::int64_t>(state.groups / tp, 1);
     state.conv_channels = own / tp + shared / state.groups * groups;
@@ -107,15 +109,15 @@ StateShape rank_state(StateShape state, std::int64_t tp) {
 
 std::int64_t heads_per_rank(const ModelConfig& model, std::int64_t kv_heads, std::int64_t tp) {
   if (tp < 1 || tp > model.attention_heads) {
-    refuse("tp is " + grouped(tp) + ", expected a whole number in [1, " +
-           grouped(model.attention_heads) + "]");
+    refuse_ranks("tp is " + grouped(tp) + ", expected a whole number in [1, " +
+                 grouped(model.attention_heads) + "]");
   }
   const bool divides =
       model.attention_heads % tp == 0 && (kv_heads % tp == 0 || tp % kv_heads == 0);
   if (!divides) {
-    refuse("tp is " + grouped(tp) + ", expected a divisor of the model's " +
-           grouped(model.attention_heads) + " attention heads that divides its " +
-           grouped(kv_heads) + " KV heads or is a multiple of them");
+    refuse_ranks("tp is " + grouped(tp) + ", expected a divisor of the model's " +
+                 grouped(model.attention_heads) + " attention heads that divides its " +
+                 grouped(kv_heads) + " KV heads or is a multiple of them");
   }
   return std::max<std::int64_t>(1, kv_heads / tp);
 }

@@ -5,18 +5,15 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::string_view kParameters = "the parameter count";
-constexpr std::string_view kBytes = "the bytes of the weights";
-
 std::int64_t elements_of(std::int64_t count, std::int64_t rows, std::int64_t columns) {
-  return checked_mul(checked_mul(rows, columns, kParameters), count, kParameters);
+  return checked_mul(checked_mul(rows, columns, kParameterCount), count, kParameterCount);
 }
 
 }  // namespace
 
 void WeightCounter::plain(std::int64_t count, std::int64_t rows, std::int64_t columns) {
   const std::int64_t elements = elements_of(count, rows, columns);
-  add(elements, checked_mul(elements, format_.plain_bytes, kBytes));
+  add(elements, checked_mul(elements, format_.plain_bytes, kWeightBytes));
 }
 
 void WeightCounter::linear(std::string_view module,
@@ -72,9 +69,9 @@ void WeightCounter::matrices(const MatrixFormat& by_default,
   const ListedModules* listed = find_listed(module);
   const MatrixFormat* matrix = listed != nullptr ? &listed->format : &by_default;
   std::int64_t& number = modules_[std::string(module)];
-  number = checked_add(number, count, kParameters);
+  number = checked_add(number, count, kParameterCount);
   const std::int64_t each = matrix->bytes(rows, columns, format_.plain_bytes);
-  add(elements_of(count, rows, columns), checked_mul(each, count, kBytes));
+  add(elements_of(count, rows, columns), checked_mul(each, count, kWeightBytes));
 }
 
 const ListedModules* WeightCounter::find_listed(std::string_view module) const {
@@ -104,8 +101,8 @@ std::string WeightCounter::unknown() const {
 }
 
 void WeightCounter::add(std::int64_t parameters, std::int64_t bytes) {
-  part_.parameters = checked_add(part_.parameters, parameters, kParameters);
-  part_.bytes = checked_add(part_.bytes, bytes, kBytes);
+  part_.parameters = checked_add(part_.parameters, parameters, kParameterCount);
+  part_.bytes = checked_add(part_.bytes, bytes, kWeightBytes);
 }
 
 }  // namespace octavo::sim

@@ -8,10 +8,8 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::string_view kBytes = "the bytes of the weights";
-
 std::int64_t times(std::int64_t a, std::int64_t b) {
-  return checked_mul(a, b, kBytes);
+  return checked_mul(a, b, kWeightBytes);
 }
 
 std::int64_t groups_of(std::int64_t whole, std::int64_t group) {
@@ -33,26 +31,26 @@ std::int64_t MatrixFormat::bytes(std::int64_t rows,
       return times(times(rows, columns), plain_bytes);
     case Packing::Fp8: {
       const std::int64_t scales = groups_of(rows, block_rows) * groups_of(columns, block_columns);
-      return checked_add(times(rows, columns), scales * scale_bytes + matrix_bytes, kBytes);
+      return checked_add(times(rows, columns), scales * scale_bytes + matrix_bytes, kWeightBytes);
     }
     case Packing::Mxfp4:
       return times(times(rows, ceil_div(columns, 32)), 17);
     case Packing::Nvfp4:
-      return checked_add(times(times(rows, ceil_div(columns, 16)), 9), matrix_bytes, kBytes);
+      return checked_add(times(times(rows, ceil_div(columns, 16)), 9), matrix_bytes, kWeightBytes);
     case Packing::Integer:
       break;
   }
   const std::int64_t groups = groups_of(columns, group_columns);
   std::int64_t sum =
       packs_rows ? times(columns, word_bytes(rows, bits)) : times(rows, word_bytes(columns, bits));
-  sum = checked_add(sum, times(groups, rows * scale_bytes), kBytes);
+  sum = checked_add(sum, times(groups, rows * scale_bytes), kWeightBytes);
   if (zero_points) {
-    sum = checked_add(sum, times(groups, word_bytes(rows, bits)), kBytes);
+    sum = checked_add(sum, times(groups, word_bytes(rows, bits)), kWeightBytes);
   }
   if (input_index) {
-    sum = checked_add(sum, columns * 4, kBytes);
+    sum = checked_add(sum, columns * 4, kWeightBytes);
   }
-  return checked_add(sum, matrix_bytes, kBytes);
+  return checked_add(sum, matrix_bytes, kWeightBytes);
 }
 
 WeightFormat read_weight_format(const JsonFields& text,

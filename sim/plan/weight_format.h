@@ -11,6 +11,10 @@
 
 namespace octavo::sim {
 
+/// What is too large, where the product or the sum of a count is.
+inline constexpr std::string_view kParameterCount = "the parameter count";
+inline constexpr std::string_view kWeightBytes = "the bytes of the weights";
+
 enum class Packing {
   Plain,
   Fp8,     ///< A byte an element; scales as the other members say.

@@ -9,9 +9,9 @@
 namespace octavo::sim::report {
 namespace {
 
-constexpr double kLeft = 52;
+constexpr double kAreaLeft = 52;
 constexpr double kRight = 16;
-constexpr double kTop = 30;
+constexpr double kAreaTop = 30;
 constexpr double kBottom = 240;
 constexpr double kHeight = 284;
 
@@ -58,27 +58,28 @@ Figure draw(const StackedArea& area) {
   for (const AreaRow& row : area.rows) {
     most = std::max(most, std::accumulate(row.amounts.begin(), row.amounts.end(), 0.0));
   }
-  const Axis x(Axis::Kind::Linear, area.rows.front().begin, area.rows.back().end, kLeft,
+  const Axis x(Axis::Kind::Linear, area.rows.front().begin, area.rows.back().end, kAreaLeft,
                kChartWidth - kRight);
-  const Axis y(Axis::Kind::Linear, 0, most, kBottom, kTop);
+  const Axis y(Axis::Kind::Linear, 0, most, kBottom, kAreaTop);
   Svg svg(kChartWidth, kHeight, area.title + ". Arrow keys go from interval to interval.", &x, &y);
   for (std::size_t layer = 0; layer < area.layers.size(); ++layer) {
     svg.path("area s" + std::to_string(area.colours[layer]), outline(area, layer, x, y), true);
   }
   for (const double value : y.ticks(5)) {
-    svg.line("grid", kLeft, y.at(value), kChartWidth - kRight, y.at(value));
-    svg.text("tick", kLeft - 6, y.at(value) + 4, "end", short_number(value));
+    svg.line("grid", kAreaLeft, y.at(value), kChartWidth - kRight, y.at(value));
+    svg.text("tick", kAreaLeft - 6, y.at(value) + 4, "end", short_number(value));
   }
   for (const double value : x.ticks(6)) {
     svg.line("base", x.at(value), kBottom, x.at(value), kBottom + 4);
     svg.text("tick", x.at(value), kBottom + 19, "middle", short_number(value));
   }
-  svg.line("base", kLeft, kBottom, kChartWidth - kRight, kBottom);
+  svg.line("base", kAreaLeft, kBottom, kChartWidth - kRight, kBottom);
   svg.text("axis", 2, 12, "start", area.y_title);
   svg.text("axis", kChartWidth - kRight, kBottom + 36, "end", area.x_title);
   Figure figure{area.title, area.note, {}, legend(area), {area.columns, {}}, false};
   for (const AreaRow& row : area.rows) {
-    svg.rect("m column", x.at(row.begin), kTop, x.at(row.end) - x.at(row.begin), kBottom - kTop);
+    svg.rect("m column", x.at(row.begin), kAreaTop, x.at(row.end) - x.at(row.begin),
+             kBottom - kAreaTop);
     figure.data.rows.push_back(row.cells);
   }
   figure.chart = svg.str();

@@ -8,7 +8,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::int64_t kFileBytesMax = std::int64_t{1} << 20;
+constexpr std::int64_t kFitBytesMax = std::int64_t{1} << 20;
 constexpr std::int64_t kCoefficientMax = std::int64_t{1} << 62;
 constexpr std::int64_t kFsPerPicosecond = 1000;
 
@@ -70,7 +70,7 @@ std::string to_json(const LinearFit& fit) {
 }
 
 LinearCoefficients read_linear_cost(const std::string& path) {
-  const nlohmann::json document = parse_json_object(read_text_file(path, kFileBytesMax), path);
+  const nlohmann::json document = parse_json_object(read_text_file(path, kFitBytesMax), path);
   const JsonFields fields(document, path);
   fields.integer("schema_version", 1, 1);
   const std::string kind = fields.string("step_cost");

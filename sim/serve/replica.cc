@@ -10,7 +10,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::int64_t kInt32Max = 2147483647;
+constexpr std::int64_t kTokensMax = 2147483647;
 
 BlockManagerConfig manager_config(const ServingConfig& config) {
   BlockManagerConfig manager;
@@ -25,7 +25,7 @@ BlockManagerConfig manager_config(const ServingConfig& config) {
 
 // No sequence has more positions: the pool's, or what the blocks' end leaves of 31 bits.
 std::int64_t longest(const ServingConfig& config) {
-  return std::min(config.num_blocks * config.block_size, kInt32Max - config.block_size);
+  return std::min(config.num_blocks * config.block_size, kTokensMax - config.block_size);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Replica::Replica(int index,
 
 bool Replica::fits(const Request& request, const ServingConfig& config) noexcept {
   const TraceRequest& source = request.source;
-  if (source.input_tokens > kInt32Max || source.output_tokens > kInt32Max) {
+  if (source.input_tokens > kTokensMax || source.output_tokens > kTokensMax) {
     return false;
   }
   const bool too_long =

@@ -10,7 +10,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
+constexpr std::uint64_t kOneGap = std::uint64_t{1} << 32;
 constexpr std::int64_t kTimeMax = std::int64_t{1} << 62;
 
 // True with probability e^-(x / 2^32), for x in [0, 2^32]: von Neumann's falling run (1951), whose
@@ -56,8 +56,8 @@ std::uint64_t gamma_of_fraction(Rng& rng, std::uint64_t m) {
       if (chance_exp(rng, x)) {
         return x;
       }
-    } else if (chance_exp(rng, kOne)) {  // [1, infinity): density e^-x
-      const std::uint64_t x = kOne + static_cast<std::uint64_t>(rng.exponential(kOne));
+    } else if (chance_exp(rng, kOneGap)) {  // [1, infinity): density e^-x
+      const std::uint64_t x = kOneGap + static_cast<std::uint64_t>(rng.exponential(kOneGap));
       if (chance_power(rng, x, m)) {
         return x;
       }
@@ -71,7 +71,7 @@ std::uint64_t gamma_unit(Rng& rng, std::uint64_t numerator, std::uint64_t denomi
   // Gamma numbers of one scale add up, and so do their shapes.
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < numerator / denominator; ++i) {
-    sum += static_cast<std::uint64_t>(rng.exponential(kOne));
+    sum += static_cast<std::uint64_t>(rng.exponential(kOneGap));
   }
   for (std::uint64_t i = 0; i < numerator % denominator; ++i) {
     sum += gamma_of_fraction(rng, denominator);
@@ -85,10 +85,10 @@ std::int64_t day_swing(std::int64_t time_ns, std::int64_t day_ns) {
   const auto time = static_cast<std::uint64_t>(time_ns % day_ns);
   const std::uint64_t place =
       mul_div(time, std::uint64_t{1} << 34, static_cast<std::uint64_t>(day_ns));
-  const std::uint64_t wave = (place + 3 * kOne) % (4 * kOne);
-  const std::uint64_t y = (wave % (2 * kOne)) / 2;  // [0, 2^32) along one half wave
-  const auto height = static_cast<std::int64_t>((y * (kOne - y)) >> 30);
-  return wave < 2 * kOne ? height : -height;
+  const std::uint64_t wave = (place + 3 * kOneGap) % (4 * kOneGap);
+  const std::uint64_t y = (wave % (2 * kOneGap)) / 2;  // [0, 2^32) along one half wave
+  const auto height = static_cast<std::int64_t>((y * (kOneGap - y)) >> 30);
+  return wave < 2 * kOneGap ? height : -height;
 }
 
 SessionArrivals::SessionArrivals(const ArrivalOptions& options, const Rng& rng)

@@ -6,6 +6,7 @@
 
 #include <unordered_map>
 
+#include "decimal.h"
 #include "json_scanner.h"
 #include "prefix_chain.h"
 #include "trace_fields.h"
@@ -16,7 +17,6 @@ namespace {
 
 enum Field : unsigned { kChat, kParent, kTimestamp, kInputLength, kOutputLength, kHashIds };
 
-constexpr int kSecondDigits = 9;
 constexpr std::int64_t kNoParent = -1;
 
 class BailianReader final : public TraceReader {

@@ -15,18 +15,19 @@ namespace {
 
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_options(const std::string& what) {
   throw Error(ErrorCode::InvalidArgument, "convert_trace: " + what);
 }
 
 void check(const TraceReader& trace, const ConvertOptions& options) {
   if (options.format != TraceFormat::Octavo && options.format != TraceFormat::Mooncake) {
-    refuse("format " + std::string(to_string(options.format)) + " is none of octavo, mooncake");
+    refuse_options("format " + std::string(to_string(options.format)) +
+                   " is none of octavo, mooncake");
   }
   const auto range = [](const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value < low || value > high) {
-      refuse(std::string(name) + " " + std::to_string(value) + " is outside [" +
-             std::to_string(low) + ", " + std::to_string(high) + "]");
+      refuse_options(std::string(name) + " " + std::to_string(value) + " is outside [" +
+                     std::to_string(low) + ", " + std::to_string(high) + "]");
     }
   };
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -37,8 +38,8 @@ void check(const TraceReader& trace, const ConvertOptions& options) {
   range("speedup_micro", options.speedup_micro, 1, 1'000'000'000'000'000);
   if (trace.traits().prefix_ids && options.block_size > 0 &&
       trace.block_size() % options.block_size != 0) {
-    refuse("block_size " + std::to_string(options.block_size) + " does not divide the trace's " +
-           std::to_string(trace.block_size()));
+    refuse_options("block_size " + std::to_string(options.block_size) +
+                   " does not divide the trace's " + std::to_string(trace.block_size()));
   }
 }
 

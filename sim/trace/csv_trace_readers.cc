@@ -2,6 +2,7 @@
 
 #include "csv_reader.h"
 #include "datetime.h"
+#include "decimal.h"
 #include "json_scanner.h"
 #include "name_table.h"
 #include "octavo/sim/input_error.h"
@@ -9,8 +10,6 @@
 
 namespace octavo::sim {
 namespace {
-
-constexpr int kSecondDigits = 9;
 
 class CsvTraceReader : public TraceReader {
  public:

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "decimal.h"
 #include "json_scanner.h"
 #include "name_table.h"
 #include "octavo/sim/input_error.h"
@@ -37,7 +38,6 @@ enum Field : unsigned {
   kEvent,
 };
 
-constexpr int kMillisecondDigits = 6;
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
 struct Record {

@@ -20,16 +20,16 @@
 namespace octavo::sim {
 namespace {
 
-constexpr std::int64_t kMeanGapNs = 20 * kSecond;  // Between the starts of tasks.
+constexpr std::int64_t kTaskGapNs = 20 * kSecond;  // Between the starts of tasks.
 constexpr std::int64_t kMeanToolNs = 3 * kSecond;
-constexpr std::int64_t kOutputTokenNs = 15 * kMillisecond;
+constexpr std::int64_t kStepTokenNs = 15 * kMillisecond;
 
 constexpr std::size_t kAgents = 3;
 constexpr std::size_t kProjects = 4;
 constexpr std::array<std::uint32_t, kAgents> kAgentWeights{6, 3, 2};
 constexpr std::array<std::uint32_t, kProjects> kProjectWeights{6, 3, 2, 1};
 
-constexpr std::int64_t kContextTokensMax = 32768;
+constexpr std::int64_t kTaskTokensMax = 32768;
 constexpr std::int64_t kStepsMax = 40;
 constexpr std::int64_t kSubStepsMax = 8;
 
@@ -66,7 +66,7 @@ class Agents final : public Generator {
 
     loop.context.append(ids_, call_tokens);
     --loop.steps_left;
-    const std::int64_t written_ns = now_ns + call_tokens * kOutputTokenNs;
+    const std::int64_t written_ns = now_ns + call_tokens * kStepTokenNs;
     if (loop.steps_left == 0) {
       end_loop(loop, written_ns);
     } else if (!loop.is_sub && rng_.chance(1, 10)) {
@@ -105,7 +105,7 @@ class Agents final : public Generator {
     loop.context.append(ids_, rng_.between(40, 600));
     loop.steps_left = loop_steps(kStepsMax, 15);
     schedule(std::move(loop), next_start_ns_);
-    next_start_ns_ += rng_.exponential(kMeanGapNs);
+    next_start_ns_ += rng_.exponential(kTaskGapNs);
   }
 
   // 2 and then one more in `odds` - 1 of `odds` cases each, at most `max`.
@@ -119,7 +119,7 @@ class Agents final : public Generator {
 
   void continue_loop(Loop&& loop, std::int64_t result_tokens, std::int64_t next_ns) {
     loop.context.append(ids_, result_tokens);
-    if (loop.context.tokens() > kContextTokensMax) {
+    if (loop.context.tokens() > kTaskTokensMax) {
       loop.context = loop.start;
       loop.context.append(ids_, rng_.between(800, 1600));
     }

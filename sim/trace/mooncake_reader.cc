@@ -5,6 +5,7 @@
 // sessions and waits (replay_schedule.h) and may lack some of the four: then the first row decides
 // which, and all others must agree.
 
+#include "decimal.h"
 #include "json_scanner.h"
 #include "replay_schedule.h"
 #include "trace_fields.h"
@@ -28,8 +29,6 @@ enum Field : unsigned {
   kToolWait,
   kText,
 };
-
-constexpr int kMillisecondDigits = 6;
 
 // Both priorities in one number: a higher strict one goes before all lower ones.
 constexpr std::int64_t kPriorityMax = (std::int64_t{1} << 31) - 1;

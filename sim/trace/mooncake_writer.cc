@@ -1,16 +1,9 @@
 #include "mooncake_writer.h"
 
-#include <charconv>
+#include "decimal.h"
 
 namespace octavo::sim {
 namespace {
-
-template <typename Integer>
-void append_number(std::string& text, Integer value) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  text.append(digits, end);
-}
 
 // A fraction is written only when there is one.
 void append_milliseconds(std::string& text, std::int64_t time_ns) {

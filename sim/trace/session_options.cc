@@ -40,28 +40,28 @@ constexpr SessionProfile kMedia{.input_tokens = 100,
                                 .image_tokens = 576,
                                 .image_pool = 1000};
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_sessions(const std::string& what) {
   throw Error(ErrorCode::InvalidArgument, "make_workload: " + what);
 }
 
-void check(const char* argument, std::int64_t value, std::int64_t min, std::int64_t max) {
+void check_session(const char* argument, std::int64_t value, std::int64_t min, std::int64_t max) {
   if (value < min || value > max) {
-    refuse(std::string(argument) + " " + std::to_string(value) + " is outside [" +
-           std::to_string(min) + ", " + std::to_string(max) + "]");
+    refuse_sessions(std::string(argument) + " " + std::to_string(value) + " is outside [" +
+                    std::to_string(min) + ", " + std::to_string(max) + "]");
   }
 }
 
-void check(const SessionProfile& profile) {
-  check("input_tokens", profile.input_tokens, 1, kTokensMax);
-  check("output_tokens", profile.output_tokens, 0, kTokensMax);
-  check("range_permille", profile.range_permille, 0, 1000);
-  check("turns_percent", profile.turns_percent, 100, 1'000'000);
-  check("think_ns", profile.think_ns, 0, 1'000'000 * kSecond);
-  check("systems", profile.systems, 0, 10'000);
-  check("system_tokens", profile.system_tokens, profile.systems > 0 ? 1 : 0, kTokensMax);
-  check("images", profile.images, 0, 1000);
-  check("image_tokens", profile.image_tokens, profile.images > 0 ? 1 : 0, kTokensMax);
-  check("image_pool", profile.image_pool, profile.images > 0 ? 1 : 0, kTokensMax);
+void check_session(const SessionProfile& profile) {
+  check_session("input_tokens", profile.input_tokens, 1, kTokensMax);
+  check_session("output_tokens", profile.output_tokens, 0, kTokensMax);
+  check_session("range_permille", profile.range_permille, 0, 1000);
+  check_session("turns_percent", profile.turns_percent, 100, 1'000'000);
+  check_session("think_ns", profile.think_ns, 0, 1'000'000 * kSecond);
+  check_session("systems", profile.systems, 0, 10'000);
+  check_session("system_tokens", profile.system_tokens, profile.systems > 0 ? 1 : 0, kTokensMax);
+  check_session("images", profile.images, 0, 1000);
+  check_session("image_tokens", profile.image_tokens, profile.images > 0 ? 1 : 0, kTokensMax);
+  check_session("image_pool", profile.image_pool, profile.images > 0 ? 1 : 0, kTokensMax);
 }
 
 }  // namespace
@@ -114,28 +114,28 @@ SessionOptions session_defaults(WorkloadKind kind) {
       options.shares = {70, 20, 10};
       break;
     default:
-      refuse("kind " + std::string(to_string(kind)) + " is not made of sessions");
+      refuse_sessions("kind " + std::string(to_string(kind)) + " is not made of sessions");
   }
   return options;
 }
 
 void check(const SessionOptions& options) {
-  check("rate_micro", options.arrivals.rate_micro, 1, 1'000'000'000'000);
-  check("burstiness_percent", options.arrivals.burstiness_percent, 1, 10'000);
-  check("day_ns", options.arrivals.day_ns, kSecond, 1000 * kDay);
-  check("swing_permille", options.arrivals.swing_permille, 0, 1000);
-  check("zipf_permille", options.zipf_permille, 0, 10'000);
-  check("output_token_ns", options.output_token_ns, 0, 1000 * kSecond);
-  check("context_tokens", options.context_tokens, 1, std::int64_t{1} << 30);
+  check_session("rate_micro", options.arrivals.rate_micro, 1, 1'000'000'000'000);
+  check_session("burstiness_percent", options.arrivals.burstiness_percent, 1, 10'000);
+  check_session("day_ns", options.arrivals.day_ns, kSecond, 1000 * kDay);
+  check_session("swing_permille", options.arrivals.swing_permille, 0, 1000);
+  check_session("zipf_permille", options.zipf_permille, 0, 10'000);
+  check_session("output_token_ns", options.output_token_ns, 0, 1000 * kSecond);
+  check_session("context_tokens", options.context_tokens, 1, std::int64_t{1} << 30);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < options.profiles.size(); ++i) {
-    check("share", options.shares[i], 0, 1'000'000);
+    check_session("share", options.shares[i], 0, 1'000'000);
     sum += options.shares[i];
     if (options.shares[i] > 0) {
-      check(options.profiles[i]);
+      check_session(options.profiles[i]);
     }
   }
-  check("sum of shares", sum, 1, 3'000'000);
+  check_session("sum of shares", sum, 1, 3'000'000);
 }
 
 std::vector<std::pair<std::string, std::string>> notes_of(const SessionOptions& options) {

@@ -8,7 +8,7 @@
 namespace octavo::sim {
 namespace {
 
-constexpr auto kInt64Max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto kSignedMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 constexpr std::uint64_t kUint64Max = std::numeric_limits<std::uint64_t>::max();
 
 // The integers a field may hold, and how to name the field. Messages are composed only when there
@@ -77,7 +77,7 @@ std::uint64_t read_signed_integer(JsonScanner& scanner, const IntegerField& fiel
   if (!number.integral) {
     refuse("is not written as an integer (" + shown(number.text) + ")");
   }
-  const std::uint64_t most = number.negative ? kInt64Max + 1 : field.max;
+  const std::uint64_t most = number.negative ? kSignedMax + 1 : field.max;
   if (number.overflow || number.magnitude > most) {
     refuse("is out of range (" + shown(number.text) + ")");
   }
@@ -94,7 +94,7 @@ void enter_ids(JsonScanner& scanner, std::string_view field) {
 
 std::int64_t read_count(JsonScanner& scanner, std::string_view field, std::int64_t min) {
   return static_cast<std::int64_t>(read_integer(
-      scanner, {.name = field, .min = static_cast<std::uint64_t>(min), .max = kInt64Max}));
+      scanner, {.name = field, .min = static_cast<std::uint64_t>(min), .max = kSignedMax}));
 }
 
 std::uint64_t read_id(JsonScanner& scanner, std::string_view field) {
@@ -103,7 +103,7 @@ std::uint64_t read_id(JsonScanner& scanner, std::string_view field) {
 
 std::int64_t read_time_ns(JsonScanner& scanner, std::string_view field, int digits) {
   const auto refuse = [&](const std::string& what) {
-    std::uint64_t max = kInt64Max;
+    std::uint64_t max = kSignedMax;
     for (int i = 0; i < digits; ++i) {
       max /= 10;
     }
@@ -127,7 +127,7 @@ std::int64_t read_time_ns(JsonScanner& scanner, std::string_view field, int digi
 
 std::int64_t read_signed(JsonScanner& scanner, std::string_view field) {
   return static_cast<std::int64_t>(
-      read_signed_integer(scanner, {.name = field, .min = 0, .max = kInt64Max}));
+      read_signed_integer(scanner, {.name = field, .min = 0, .max = kSignedMax}));
 }
 
 std::string_view read_name(JsonScanner& scanner, std::string_view field) {
@@ -170,7 +170,7 @@ std::int64_t add_times(const JsonScanner& scanner,
   if (__builtin_add_overflow(a, b, &sum)) {
     scanner.refuse(field, "leads past the largest time (" + std::to_string(b) + " ns after " +
                               std::to_string(a) + " ns), expected a time of at most " +
-                              std::to_string(kInt64Max) + " ns");
+                              std::to_string(kSignedMax) + " ns");
   }
   return sum;
 }

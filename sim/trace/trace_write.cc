@@ -1,20 +1,13 @@
 #include "octavo/sim/trace_write.h"
 
-#include <charconv>
 #include <optional>
 
+#include "decimal.h"
 #include "octavo/error.h"
 #include "trace_fields.h"
 
 namespace octavo::sim {
 namespace {
-
-template <typename Integer>
-void append_number(std::string& text, Integer value) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  text.append(digits, end);
-}
 
 template <typename Integer>
 void append_field(std::string& text, std::string_view name, Integer value) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "decimal.h"
 #include "json_scanner.h"
 #include "octavo/sim/input_error.h"
 #include "trace_fields.h"
@@ -25,8 +26,6 @@ enum Field : unsigned {
 };
 enum SessionField : unsigned { kBlockSize, kScope, kSessionRequests };
 
-constexpr int kSecondDigits = 9;
-constexpr int kMillisecondDigits = 6;
 constexpr int kAgentDepthMax = 16;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -71,9 +70,9 @@ struct Entry {
   std::size_t first_request = kNone;  // Of that array.
 };
 
-class Parser {
+class SessionParser {
  public:
-  Parser(const std::string& file, std::string_view document, std::int64_t line)
+  SessionParser(const std::string& file, std::string_view document, std::int64_t line)
       : file_(file), scanner_(file) {
     scanner_.start(document, line);
   }
@@ -373,7 +372,7 @@ class Parser {
 WekaSession parse_weka_session(const std::string& file,
                                std::string_view document,
                                std::int64_t line) {
-  return Parser(file, document, line).parse();
+  return SessionParser(file, document, line).parse();
 }
 
 }  // namespace octavo::sim

@@ -16,13 +16,13 @@ BlockManagerConfig media_config() {
 }
 
 // Twenty tokens of text, thirty placeholders, ten tokens of text.
-const Tokens kPrompt = join(join(story(1, 20), Tokens(30, 151655)), story(2, 10));
-const Tokens kTurn = join(kPrompt, story(3, 5));
+const Tokens kMediaPrompt = join(join(story(1, 20), Tokens(30, 151655)), story(2, 10));
+const Tokens kMediaTurn = join(kMediaPrompt, story(3, 5));
 
-// A session that has retired `kPrompt` with picture 77 behind position 20.
+// A session that has retired `kMediaPrompt` with picture 77 behind position 20.
 void cache_with_picture(Sessions& s, const Lengths& boundaries) {
   s.show_picture(0, 20, 77);
-  s.admit(0, kPrompt, 20);
+  s.admit(0, kMediaPrompt, 20);
   s.prefill(0);
   s.retire(0, boundaries, 20);
 }
@@ -31,41 +31,41 @@ TEST(Media, TheSameIdsWithAnotherPictureAreServedUpToThePicture) {
   Sessions s(media_config());
   cache_with_picture(s, {20, 50});
   s.show_picture(1, 20, 78);
-  EXPECT_EQ(s.admit(1, kPrompt, 20), 20);
+  EXPECT_EQ(s.admit(1, kMediaPrompt, 20), 20);
   s.prefill(1);
   s.retire(1, {20, 50}, 20);
-  EXPECT_EQ(s.probe(kTurn, 20), 20);
+  EXPECT_EQ(s.probe(kMediaTurn, 20), 20);
 }
 
 TEST(Media, TheSamePictureIsNotServedEitherSinceIdsCannotSaySo) {
   Sessions s(media_config());
   cache_with_picture(s, {20, 50});
   s.show_picture(1, 20, 77);
-  EXPECT_EQ(s.admit(1, kPrompt, 20), 20);
+  EXPECT_EQ(s.admit(1, kMediaPrompt, 20), 20);
 }
 
 // A text prompt that happens to hold the placeholder ids claims to be addressable as a whole.
 TEST(Media, ATextPromptWithTheSameIdsIsNotServedThePicture) {
   Sessions s(media_config());
   cache_with_picture(s, {20, 50});
-  EXPECT_EQ(s.admit(1, kPrompt), 20);
+  EXPECT_EQ(s.admit(1, kMediaPrompt), 20);
   s.prefill(1);
   s.retire(1);
   // And what it computed is text: a later picture prompt must not reach into it.
   s.show_picture(2, 20, 78);
-  EXPECT_EQ(s.admit(2, kPrompt, 20), 20);
+  EXPECT_EQ(s.admit(2, kMediaPrompt, 20), 20);
   s.prefill(2);
-  EXPECT_EQ(s.probe(kTurn), 60);
+  EXPECT_EQ(s.probe(kMediaTurn), 60);
 }
 
 // The prompt's own blocks behind the picture are not published while it runs, either.
 TEST(Media, ARunningSessionPublishesOnlyWholeBlocksOfItsAddressableHead) {
   Sessions s(media_config());
   s.show_picture(0, 20, 77);
-  s.admit(0, kPrompt, 20);
+  s.admit(0, kMediaPrompt, 20);
   s.prefill(0);
-  EXPECT_EQ(s.probe(kPrompt), 16);
-  EXPECT_EQ(s.probe(kPrompt, 20), 16);
+  EXPECT_EQ(s.probe(kMediaPrompt), 16);
+  EXPECT_EQ(s.probe(kMediaPrompt, 20), 16);
   s.evict(0);
   EXPECT_EQ(s.parked_blocks(), 1);
 }
@@ -73,66 +73,67 @@ TEST(Media, ARunningSessionPublishesOnlyWholeBlocksOfItsAddressableHead) {
 TEST(Media, AnAddressableLengthOnABlockEdgeKeepsWholeBlocksOnly) {
   Sessions s(media_config());
   s.show_picture(0, 32, 77);
-  s.admit(0, kPrompt, 32);
+  s.admit(0, kMediaPrompt, 32);
   s.prefill(0);
   s.retire(0, {40, 50}, 32);
   EXPECT_EQ(s.parked_blocks(), 2);
-  EXPECT_EQ(s.probe(kTurn), 32);
-  EXPECT_EQ(s.probe(kTurn, 31), 16);
-  EXPECT_EQ(s.probe(kTurn, 32), 32);
+  EXPECT_EQ(s.probe(kMediaTurn), 32);
+  EXPECT_EQ(s.probe(kMediaTurn, 31), 16);
+  EXPECT_EQ(s.probe(kMediaTurn, 32), 32);
 }
 
 TEST(Media, AnAddressableLengthOfZeroSharesNothing) {
   Sessions s(media_config());
   s.show_picture(0, 0, 77);
-  EXPECT_EQ(s.admit(0, kPrompt, 0), 0);
+  EXPECT_EQ(s.admit(0, kMediaPrompt, 0), 0);
   s.prefill(0);
   s.retire(0, {5, 16, 20}, 0);
   EXPECT_EQ(s.parked_blocks(), 0);
   EXPECT_EQ(s.free_blocks(), 16);
-  s.cache(kPrompt);
-  EXPECT_EQ(s.probe(kTurn, 0), 0);
-  EXPECT_EQ(s.probe(kTurn), 60);
+  s.cache(kMediaPrompt);
+  EXPECT_EQ(s.probe(kMediaTurn, 0), 0);
+  EXPECT_EQ(s.probe(kMediaTurn), 60);
 }
 
 // The picture of the retired session stands behind the text of a text-only one: text is served, and
 // the longest of it.
 TEST(Media, ALongerTextServesThePictureSessionUpToItsAddressableLength) {
   Sessions s(media_config());
-  s.cache(slice(kPrompt, 0, 20));
-  EXPECT_EQ(s.probe(kTurn, 18), 16);
-  EXPECT_EQ(s.probe(kTurn, 19), 16);
-  EXPECT_EQ(s.probe(kTurn, 20), 20);
-  EXPECT_EQ(s.probe(kTurn, 21), 20);
+  s.cache(slice(kMediaPrompt, 0, 20));
+  EXPECT_EQ(s.probe(kMediaTurn, 18), 16);
+  EXPECT_EQ(s.probe(kMediaTurn, 19), 16);
+  EXPECT_EQ(s.probe(kMediaTurn, 20), 20);
+  EXPECT_EQ(s.probe(kMediaTurn, 21), 20);
 }
 
 // A retire that says more is addressable than admit did would publish rows that a picture shaped.
 TEST(Media, ARetirementThatForgetsTheAddressableLengthIsRefusedAndCachesNothing) {
   Sessions s(media_config());
   s.show_picture(0, 20, 77);
-  s.admit(0, kPrompt, 20);
+  s.admit(0, kMediaPrompt, 20);
   s.prefill(0);
   BlockManager& manager = s.manager();
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt), "retire", "addressable_len");
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt, 21), "retire", "21", "20");
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt, 60), "retire", "60", "20");
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt, 19), "retire", "19", "20");
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt, 0), "retire", "20");
-  EXPECT_EQ(s.probe(kTurn), 16);  // What the running session published before.
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt), "retire",
+               "addressable_len");
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt, 21), "retire", "21", "20");
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt, 60), "retire", "60", "20");
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt, 19), "retire", "19", "20");
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt, 0), "retire", "20");
+  EXPECT_EQ(s.probe(kMediaTurn), 16);  // What the running session published before.
   s.retire(0, {}, 20);
-  EXPECT_EQ(s.probe(kTurn), 20);
+  EXPECT_EQ(s.probe(kMediaTurn), 20);
 }
 
 // The other way round: admitted as addressable, retired as not.
 TEST(Media, ARetirementThatInventsAnAddressableLengthIsRefused) {
   Sessions s(media_config());
-  s.admit(0, kPrompt);
+  s.admit(0, kMediaPrompt);
   s.prefill(0);
   BlockManager& manager = s.manager();
-  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kPrompt, 59), "retire", "59", "60");
+  EXPECT_ERROR(manager, InvalidArgument, manager.retire(0, kMediaPrompt, 59), "retire", "59", "60");
   // Beyond the prompt the two are free to differ: the answer may hold a picture.
   s.retire(0, {}, 60);
-  EXPECT_EQ(s.probe(kTurn), 60);
+  EXPECT_EQ(s.probe(kMediaTurn), 60);
 }
 
 TEST(Media, AnAnswerMayEndTheAddressablePartBehindThePrompt) {

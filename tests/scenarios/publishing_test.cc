@@ -9,79 +9,79 @@
 namespace octavo::testing {
 namespace {
 
-const Tokens kPrompt = story(1, 9);
+const Tokens kPublished = story(1, 9);
 
 // vllm-project/vllm #41400, PR #38715, PR #43569; nano-vllm #208, PR #209; vllm-omni PR #7877: the
 // hash of a block was registered at allocation, an abort before the forward pass left it naming
 // rows that nobody had written, and the next request read them.
 TEST(Publishing, AnAdmittedPromptThatNeverRanIsNotServed) {
   Sessions s(small_config());
-  EXPECT_EQ(s.admit(0, kPrompt), 0);
+  EXPECT_EQ(s.admit(0, kPublished), 0);
   s.evict(0);
-  EXPECT_EQ(s.admit(1, kPrompt), 0);
+  EXPECT_EQ(s.admit(1, kPublished), 0);
   EXPECT_EQ(s.parked_blocks(), 0);
 }
 
 // The same with a step in flight: reserved is not committed, so the step proves nothing.
 TEST(Publishing, AStepThatWasNotCommittedIsNotServed) {
   Sessions s(small_config());
-  s.admit(0, kPrompt);
+  s.admit(0, kPublished);
   s.write_prompt(0);
   s.evict(0);
   EXPECT_EQ(s.parked_blocks(), 0);
-  EXPECT_EQ(s.admit(1, kPrompt), 0);
+  EXPECT_EQ(s.admit(1, kPublished), 0);
 }
 
 TEST(Publishing, OnlyTheBlocksBehindTheCommittedLengthOfACancelledPrefillAreServed) {
   Sessions s(small_config());
-  s.admit(0, kPrompt);
+  s.admit(0, kPublished);
   s.prefill(0, 5);
   s.evict(0);
   EXPECT_EQ(s.parked_blocks(), 1);
-  EXPECT_EQ(s.admit(1, kPrompt), 4);
+  EXPECT_EQ(s.admit(1, kPublished), 4);
 }
 
 // The next step's past_len is what commits the chunk before it.
 TEST(Publishing, AChunkIsPublishedByTheStepThatFollowsIt) {
   Sessions s(small_config());
-  s.admit(0, kPrompt);
+  s.admit(0, kPublished);
   s.write_prompt(0, 4);
-  EXPECT_EQ(s.probe(kPrompt), 0);
+  EXPECT_EQ(s.probe(kPublished), 0);
   s.write_prompt(0, 4);
-  EXPECT_EQ(s.probe(kPrompt), 4);
+  EXPECT_EQ(s.probe(kPublished), 4);
   s.write_prompt(0, 1);
-  EXPECT_EQ(s.probe(kPrompt), 8);
+  EXPECT_EQ(s.probe(kPublished), 8);
 }
 
 // A bare reservation commits what was reserved before it, too.
 TEST(Publishing, AChunkIsPublishedByTheBareReservationThatFollowsIt) {
   BlockManager manager(small_config());
-  manager.admit(0, kPrompt);
+  manager.admit(0, kPublished);
   reserve(manager, {0}, {4});
-  EXPECT_EQ(manager.admit(1, kPrompt), 0);
+  EXPECT_EQ(manager.admit(1, kPublished), 0);
   manager.evict(1);
   reserve(manager, {0}, {0});
   EXPECT_EQ(manager.committed_len(0), 4);
-  EXPECT_EQ(manager.admit(1, kPrompt), 4);
+  EXPECT_EQ(manager.admit(1, kPublished), 4);
 }
 
 // One token short of a block's end is not the block.
 TEST(Publishing, ABlockIsPublishedByItsLastTokenAndNotBefore) {
   Sessions s(small_config());
-  s.admit(0, kPrompt);
+  s.admit(0, kPublished);
   s.prefill(0, 3);
-  EXPECT_EQ(s.probe(kPrompt), 0);
+  EXPECT_EQ(s.probe(kPublished), 0);
   s.prefill(0, 1);
-  EXPECT_EQ(s.probe(kPrompt), 4);
+  EXPECT_EQ(s.probe(kPublished), 4);
 }
 
 // vllm-project/vllm PR #29387 (the same fault for recurrent state): two requests with one prompt in
 // the same step. The second must compute for itself, not wait for rows that are being written.
 TEST(Publishing, TwoSessionsAdmittedTogetherShareNothingThatIsStillUnwritten) {
   Sessions s(small_config());
-  EXPECT_EQ(s.admit(0, kPrompt), 0);
-  EXPECT_EQ(s.admit(1, kPrompt), 0);
-  s.write({{0, kPrompt}, {1, kPrompt}});
+  EXPECT_EQ(s.admit(0, kPublished), 0);
+  EXPECT_EQ(s.admit(1, kPublished), 0);
+  s.write({{0, kPublished}, {1, kPublished}});
   const Ids first = s.row(0);
   const Ids second = s.row(1);
   for (const std::int32_t block : first) {
@@ -93,13 +93,13 @@ TEST(Publishing, TwoSessionsAdmittedTogetherShareNothingThatIsStillUnwritten) {
 // Publishing must follow the block, not the request: the first writer dies, the second goes on.
 TEST(Publishing, ASecondWriterPublishesWhatTheFirstOneDidNotFinish) {
   Sessions s(small_config());
-  s.admit(0, kPrompt);
-  s.admit(1, kPrompt);
-  s.write({{0, kPrompt}, {1, kPrompt}});
+  s.admit(0, kPublished);
+  s.admit(1, kPublished);
+  s.write({{0, kPublished}, {1, kPublished}});
   s.evict(0);
-  EXPECT_EQ(s.probe(kPrompt), 0);
+  EXPECT_EQ(s.probe(kPublished), 0);
   s.commit(1);
-  EXPECT_EQ(s.probe(kPrompt), 8);
+  EXPECT_EQ(s.probe(kPublished), 8);
 }
 
 // A block of a failed batch: the step raises, nothing was reserved, so there is nothing to publish.
@@ -137,11 +137,11 @@ TEST(Publishing, ARejectedTokenDoesNotCompleteABlock) {
 TEST(Publishing, GeneratedTokensAreServedOnlyAfterTheSessionEnds) {
   Sessions s(small_config());
   const Tokens answer = story(2, 8);
-  s.admit(0, kPrompt);
+  s.admit(0, kPublished);
   s.prefill(0);
   s.decode(0, answer);
   s.commit(0);
-  const Tokens turn = join(join(kPrompt, answer), story(3, 3));
+  const Tokens turn = join(join(kPublished, answer), story(3, 3));
   EXPECT_EQ(s.probe(turn), 8);
   s.retire(0);
   EXPECT_EQ(s.probe(turn), 17);  // Four blocks of four and the trailing key of one.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kAcme = 0xACE;
 constexpr std::uint64_t kBest = 0xBE57;
-const Tokens kPrompt = story(1, 10);
-const Tokens kTurn = join(kPrompt, story(2, 3));
+const Tokens kTenantPrompt = story(1, 10);
+const Tokens kTenantTurn = join(kTenantPrompt, story(2, 3));
 
 std::int64_t cache_in(Sessions& s,
                       std::uint64_t id,
@@ -25,19 +25,19 @@ std::int64_t cache_in(Sessions& s,
 
 TEST(Tenants, WhatOneRetiresTheOtherIsNotServed) {
   Sessions s(small_config());
-  EXPECT_EQ(cache_in(s, kAcme, kPrompt), 0);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 0);
-  EXPECT_EQ(s.probe(kTurn), 0);  // Nor a session without a tenant.
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 10);
+  EXPECT_EQ(cache_in(s, kAcme, kTenantPrompt), 0);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 0);
+  EXPECT_EQ(s.probe(kTenantTurn), 0);  // Nor a session without a tenant.
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 10);
 }
 
 TEST(Tenants, WhatARunningSessionPublishesStaysWithItsTenant) {
   Sessions s(small_config());
   s.set_namespace(0, kAcme);
-  s.admit(0, kPrompt);
+  s.admit(0, kTenantPrompt);
   s.prefill(0);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 0);
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 8);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 0);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 8);
 }
 
 // Duplicates are found per tenant: two tenants that compute the same tokens hold two copies.
@@ -45,15 +45,15 @@ TEST(Tenants, EqualTokensOfTwoTenantsAreNotMerged) {
   Sessions s(small_config());
   s.set_namespace(0, kAcme);
   s.set_namespace(1, kBest);
-  s.admit(0, kPrompt);
-  s.admit(1, kPrompt);
-  s.write({{0, kPrompt}, {1, kPrompt}});
+  s.admit(0, kTenantPrompt);
+  s.admit(1, kTenantPrompt);
+  s.write({{0, kTenantPrompt}, {1, kTenantPrompt}});
   s.retire(0);
   s.retire(1);
   EXPECT_EQ(s.parked_blocks(), 6);
   EXPECT_EQ(s.manager().stats().duplicate_blocks, 0);
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 10);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 10);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 10);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 10);
 }
 
 // Keys at the root: no parent block there could tell the tenants apart.
@@ -82,12 +82,12 @@ TEST(Tenants, TheLimitOfKeysCountsEachTenantByItself) {
 
 TEST(Tenants, InsideBoundariesStayWithTheirTenant) {
   Sessions s(small_config());
-  cache_in(s, kAcme, kPrompt, {5, 6});
-  cache_in(s, kBest, kPrompt, {7});
-  const Tokens at6 = join(slice(kPrompt, 0, 6), story(5, 4));
+  cache_in(s, kAcme, kTenantPrompt, {5, 6});
+  cache_in(s, kBest, kTenantPrompt, {7});
+  const Tokens at6 = join(slice(kTenantPrompt, 0, 6), story(5, 4));
   EXPECT_EQ(s.probe_in(kAcme, at6), 6);
   EXPECT_EQ(s.probe_in(kBest, at6), 4);
-  const Tokens at7 = join(slice(kPrompt, 0, 7), story(5, 4));
+  const Tokens at7 = join(slice(kTenantPrompt, 0, 7), story(5, 4));
   EXPECT_EQ(s.probe_in(kBest, at7), 7);
   EXPECT_EQ(s.probe_in(kAcme, at7), 6);
 }
@@ -97,10 +97,10 @@ TEST(Tenants, ASlotForgetsItsTenantWithItsSession) {
   for (int end = 0; end < 5; ++end) {
     SCOPED_TRACE(end);
     Sessions s(small_config());
-    cache_in(s, kAcme, kPrompt);
+    cache_in(s, kAcme, kTenantPrompt);
     s.set_namespace(0, kAcme);
     if (end < 3) {
-      s.admit(0, kTurn);
+      s.admit(0, kTenantTurn);
       s.prefill(0);
     }
     switch (end) {
@@ -114,46 +114,46 @@ TEST(Tenants, ASlotForgetsItsTenantWithItsSession) {
       default:
         s.abandon(0);
     }
-    EXPECT_EQ(s.admit(0, kTurn), 0);
+    EXPECT_EQ(s.admit(0, kTenantTurn), 0);
   }
 }
 
 // New weights: nothing computed with the old ones may be served, wherever it stands at that moment.
 TEST(Tenants, InvalidatedWeightsReachNobodyFromParkedRunningOrFreshSlots) {
   Sessions s(small_config());
-  cache_in(s, kAcme, kPrompt);  // Parked.
-  s.set_namespace(0, kAcme);    // Running.
-  s.admit(0, join(kPrompt, story(3, 8)));
+  cache_in(s, kAcme, kTenantPrompt);  // Parked.
+  s.set_namespace(0, kAcme);          // Running.
+  s.admit(0, join(kTenantPrompt, story(3, 8)));
   s.prefill(0, 2);
   s.set_namespace(1, kAcme);  // Named, not yet admitted: it was given the old weights.
   s.invalidate_namespace(kAcme);
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 0);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 0);
   s.prefill(0);  // What the running one goes on to write is stale as well.
-  EXPECT_EQ(s.probe_in(kAcme, join(kPrompt, story(3, 9))), 0);
+  EXPECT_EQ(s.probe_in(kAcme, join(kTenantPrompt, story(3, 9))), 0);
   s.retire(0);
-  EXPECT_EQ(s.probe_in(kAcme, join(kPrompt, story(3, 9))), 0);
-  EXPECT_EQ(s.admit(1, kTurn), 0);
+  EXPECT_EQ(s.probe_in(kAcme, join(kTenantPrompt, story(3, 9))), 0);
+  EXPECT_EQ(s.admit(1, kTenantTurn), 0);
   s.prefill(1);
   s.retire(1, {1, 5});
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 0);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 0);
   // The new generation caches for itself.
-  EXPECT_EQ(cache_in(s, kAcme, kPrompt), 0);
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 10);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 0);
+  EXPECT_EQ(cache_in(s, kAcme, kTenantPrompt), 0);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 10);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 0);
 }
 
 TEST(Tenants, InvalidatingOneTenantLeavesTheOthersAlone) {
   Sessions s(small_config());
-  cache_in(s, kAcme, kPrompt);
-  cache_in(s, kBest, kPrompt);
-  s.cache(kPrompt);
+  cache_in(s, kAcme, kTenantPrompt);
+  cache_in(s, kBest, kTenantPrompt);
+  s.cache(kTenantPrompt);
   s.invalidate_namespace(kAcme);
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 0);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 10);
-  EXPECT_EQ(s.probe(kTurn), 10);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 0);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 10);
+  EXPECT_EQ(s.probe(kTenantTurn), 10);
   s.invalidate_namespace(0);
-  EXPECT_EQ(s.probe(kTurn), 0);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 10);
+  EXPECT_EQ(s.probe(kTenantTurn), 0);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 10);
 }
 
 // Eviction finds the right tenant's entry among equal tokens.
@@ -172,11 +172,11 @@ TEST(Tenants, EvictionTakesTheOlderTenantsCopyOnly) {
 
 TEST(Tenants, AResetForgetsEveryTenant) {
   Sessions s(small_config());
-  cache_in(s, kAcme, kPrompt);
+  cache_in(s, kAcme, kTenantPrompt);
   s.invalidate_namespace(kBest);
   s.reset();
-  EXPECT_EQ(s.probe_in(kAcme, kTurn), 0);
-  EXPECT_EQ(s.probe_in(kBest, kTurn), 0);
+  EXPECT_EQ(s.probe_in(kAcme, kTenantTurn), 0);
+  EXPECT_EQ(s.probe_in(kBest, kTenantTurn), 0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kStepsPerMove = 16;
 
 template <typename... Parts>
-void demand(bool holds, const Parts&... parts) {
+void require(bool holds, const Parts&... parts) {
   if (!holds) {
     std::ostringstream text;
     (text << ... << parts);
@@ -75,7 +75,7 @@ void EventTree::on_all_blocks_cleared() noexcept {
 }
 
 void EventTree::check(const NaiveModel& model) const {
-  demand(fault_.empty(), "events: ", fault_);
+  require(fault_.empty(), "events: ", fault_);
   // Generations of a namespace are told apart by the hash or not at all: count over both.
   using Counts = std::map<std::pair<std::uint64_t, Tokens>, int>;
   Counts expected;
@@ -88,9 +88,9 @@ void EventTree::check(const NaiveModel& model) const {
       stored[{node.space, node.tokens}] += node.count;
     }
   }
-  demand(stored == expected, "events: ", stored.size(), " prefixes are stored, expected ",
-         expected.size(), ", or one of them not as often as it should be");
-  demand(block_size_ == 0 || block_size_ == model.config().block_size, "events: block size");
+  require(stored == expected, "events: ", stored.size(), " prefixes are stored, expected ",
+          expected.size(), ", or one of them not as often as it should be");
+  require(block_size_ == 0 || block_size_ == model.config().block_size, "events: block size");
 }
 
 Lockstep::Lockstep(const BlockManagerConfig& config)
@@ -132,13 +132,13 @@ void Lockstep::step(const World& before,
   const bool orders_copies =
       call.verb == Verb::Admit || call.verb == Verb::Reserve || call.verb == Verb::PrepareStep;
   if (expected.refused()) {
-    demand(digest == digest_, "a refused call changed the digest");
+    require(digest == digest_, "a refused call changed the digest");
     expect_bad_slots_refused();
   }
   if (expected.refused() || (!orders_copies && call.verb != Verb::Reset)) {
     const auto now = manager_.copies();
-    demand(std::equal(now.begin(), now.end(), copies_before.begin(), copies_before.end()),
-           "the call changed copies()");
+    require(std::equal(now.begin(), now.end(), copies_before.begin(), copies_before.end()),
+            "the call changed copies()");
   }
   compare_counts(after.model());
   compare_tables(before, after, tables_before);
@@ -154,7 +154,7 @@ void Lockstep::step(const World& before,
   if (++steps_ % kStepsPerMove == 0) {
     BlockManager moved = std::move(manager_);
     manager_ = std::move(moved);
-    demand(manager_.digest() == digest_, "a move changed the digest");
+    require(manager_.digest() == digest_, "a move changed the digest");
   }
 }
 
@@ -172,12 +172,12 @@ void Lockstep::compare_checks(const Call& call, const Outcome& expected) {
   } catch (const Error& error) {
     raised.insert(error.code());
   }
-  demand(raised.empty() != expected.refused() &&
-             std::includes(expected.refusals.begin(), expected.refusals.end(), raised.begin(),
-                           raised.end()),
-         "the checks of ", to_string(call.verb), " gave ", codes(raised), ", expected ",
-         codes(expected.refusals));
-  demand(manager_.digest() == digest_, "checks changed the digest");
+  require(raised.empty() != expected.refused() &&
+              std::includes(expected.refusals.begin(), expected.refusals.end(), raised.begin(),
+                            raised.end()),
+          "the checks of ", to_string(call.verb), " gave ", codes(raised), ", expected ",
+          codes(expected.refusals));
+  require(manager_.digest() == digest_, "checks changed the digest");
 }
 
 /// What the cache says of the prompt that is about to be admitted; saying it changes nothing.
@@ -191,7 +191,7 @@ CachedPrefix Lockstep::look_up(const NaiveModel& model, const Call& call) const 
     return {};
   }
   const CachedPrefix found = manager_.cached_prefix(call.tokens, call.number, slot.space);
-  demand(manager_.digest() == digest_, "cached_prefix changed the digest");
+  require(manager_.digest() == digest_, "cached_prefix changed the digest");
   return found;
 }
 
@@ -203,11 +203,11 @@ void Lockstep::compare_look_up(const CachedPrefix& looked_up,
   const std::int64_t whole = looked_up.tokens / config_.block_size * config_.block_size;
   const std::int64_t left = free_before - looked_up.parked_blocks;
   const bool copy_dropped = served == whole && looked_up.tokens > whole && left <= 1;
-  demand(served == looked_up.tokens || copy_dropped, "admit served ", served,
-         " tokens, cached_prefix said ", looked_up.tokens);
+  require(served == looked_up.tokens || copy_dropped, "admit served ", served,
+          " tokens, cached_prefix said ", looked_up.tokens);
   const std::int64_t bound = free_before - manager_.free_blocks();
-  demand(bound == looked_up.parked_blocks + (served > whole ? 1 : 0), "admit bound ", bound,
-         " free blocks, cached_prefix said ", looked_up.parked_blocks);
+  require(bound == looked_up.parked_blocks + (served > whole ? 1 : 0), "admit bound ", bound,
+          " free blocks, cached_prefix said ", looked_up.parked_blocks);
 }
 
 /// Cells wholly before the lowest committed length stay what they were, but for a window's
@@ -225,8 +225,8 @@ void Lockstep::compare_tables(const World& before,
     const auto table = manager_.block_table(slot);
     const std::int64_t same = std::min(then.committed, now.committed) / config_.block_size;
     for (std::size_t k = 0; k < static_cast<std::size_t>(same); ++k) {
-      demand(table[k] == tables_before[index][k] || (config_.window > 0 && table[k] == -1), "slot ",
-             slot, ": cell ", k, " before the committed length changed");
+      require(table[k] == tables_before[index][k] || (config_.window > 0 && table[k] == -1),
+              "slot ", slot, ": cell ", k, " before the committed length changed");
     }
   }
 }
@@ -234,47 +234,47 @@ void Lockstep::compare_tables(const World& before,
 void Lockstep::compare_outcome(const Call& call,
                                const Outcome& expected,
                                const Outcome& actual) const {
-  demand(expected.refused() == actual.refused() &&
-             (!actual.refused() || expected.refusals.contains(*actual.refusals.begin())),
-         to_string(call.verb), " gave ", codes(actual.refusals), " (", actual.message,
-         "), expected ", codes(expected.refusals));
+  require(expected.refused() == actual.refused() &&
+              (!actual.refused() || expected.refusals.contains(*actual.refusals.begin())),
+          to_string(call.verb), " gave ", codes(actual.refusals), " (", actual.message,
+          "), expected ", codes(expected.refusals));
   if (actual.refused()) {
-    demand(actual.message.starts_with(to_string(call.verb)), "the message \"", actual.message,
-           "\" does not begin with the call, ", to_string(call.verb));
+    require(actual.message.starts_with(to_string(call.verb)), "the message \"", actual.message,
+            "\" does not begin with the call, ", to_string(call.verb));
     return;
   }
-  demand(actual.value == expected.value, to_string(call.verb), " returned ", actual.value,
-         ", expected ", expected.value);
-  demand(actual.numbers == expected.numbers && actual.decode == expected.decode,
-         to_string(call.verb), " returned other offsets or lengths than expected");
+  require(actual.value == expected.value, to_string(call.verb), " returned ", actual.value,
+          ", expected ", expected.value);
+  require(actual.numbers == expected.numbers && actual.decode == expected.decode,
+          to_string(call.verb), " returned other offsets or lengths than expected");
 }
 
 void Lockstep::compare_counts(const NaiveModel& model) const {
   const std::int64_t parked = std::ssize(model.parked());
   const std::int64_t quarantined = std::ssize(model.quarantined());
-  demand(manager_.num_blocks() == config_.num_blocks, "num_blocks");
-  demand(manager_.free_blocks() == model.unused_blocks() + parked, "free_blocks is ",
-         manager_.free_blocks(), ", expected ", model.unused_blocks() + parked);
-  demand(manager_.parked_blocks() == parked, "parked_blocks is ", manager_.parked_blocks(),
-         ", expected ", parked);
-  demand(manager_.quarantined_blocks() == quarantined, "quarantined_blocks is ",
-         manager_.quarantined_blocks(), ", expected ", quarantined);
+  require(manager_.num_blocks() == config_.num_blocks, "num_blocks");
+  require(manager_.free_blocks() == model.unused_blocks() + parked, "free_blocks is ",
+          manager_.free_blocks(), ", expected ", model.unused_blocks() + parked);
+  require(manager_.parked_blocks() == parked, "parked_blocks is ", manager_.parked_blocks(),
+          ", expected ", parked);
+  require(manager_.quarantined_blocks() == quarantined, "quarantined_blocks is ",
+          manager_.quarantined_blocks(), ", expected ", quarantined);
   std::set<std::int32_t> bound;
   for (int s = 0; s < config_.max_seqs; ++s) {
     const ModelSlot& slot = model.slots()[static_cast<std::size_t>(s)];
-    demand(manager_.reserved_len(s) == slot.reserved, "slot ", s, ": reserved_len is ",
-           manager_.reserved_len(s), ", expected ", slot.reserved);
-    demand(manager_.committed_len(s) == slot.committed, "slot ", s, ": committed_len is ",
-           manager_.committed_len(s), ", expected ", slot.committed);
-    demand(manager_.is_fresh(s) == slot.fresh, "slot ", s, ": is_fresh");
+    require(manager_.reserved_len(s) == slot.reserved, "slot ", s, ": reserved_len is ",
+            manager_.reserved_len(s), ", expected ", slot.reserved);
+    require(manager_.committed_len(s) == slot.committed, "slot ", s, ": committed_len is ",
+            manager_.committed_len(s), ", expected ", slot.committed);
+    require(manager_.is_fresh(s) == slot.fresh, "slot ", s, ": is_fresh");
     const auto table = manager_.block_table(s);
     bound.insert(table.begin(), table.end());
   }
   bound.erase(-1);
   const std::int64_t sum =
       std::ssize(bound) + manager_.free_blocks() + manager_.quarantined_blocks();
-  demand(sum == config_.num_blocks, "bound, free and quarantined blocks are ", sum, ", not ",
-         config_.num_blocks);
+  require(sum == config_.num_blocks, "bound, free and quarantined blocks are ", sum, ", not ",
+          config_.num_blocks);
 }
 
 /// The counters moved as the model's did; the high-water marks are at least what was seen.
@@ -285,7 +285,7 @@ void Lockstep::compare_stats(const NaiveModel& before,
   const auto compare = [&](const char* name, auto counter) {
     const std::int64_t moved = counter(now) - counter(stats_before);
     const std::int64_t expected = counter(after.stats()) - counter(before.stats());
-    demand(moved == expected, "stats.", name, " moved by ", moved, ", expected ", expected);
+    require(moved == expected, "stats.", name, " moved by ", moved, ", expected ", expected);
   };
   using Stats = BlockManagerStats;
   compare("admits", [](const Stats& s) { return s.admits; });
@@ -302,12 +302,12 @@ void Lockstep::compare_stats(const NaiveModel& before,
   compare("evicted_blocks", [](const Stats& s) { return s.evicted_blocks(); });
   compare("dropped_keys", [](const Stats& s) { return s.dropped_keys; });
   compare("quarantined_blocks", [](const Stats& s) { return s.quarantined_blocks; });
-  demand(now.bound_blocks_max >= after.stats().bound_blocks_max, "stats.bound_blocks_max is ",
-         now.bound_blocks_max, ", at least ", after.stats().bound_blocks_max, " was seen");
-  demand(now.parked_blocks_max >= after.stats().parked_blocks_max, "stats.parked_blocks_max is ",
-         now.parked_blocks_max, ", at least ", after.stats().parked_blocks_max, " was seen");
-  demand(now.bound_blocks_max <= config_.num_blocks && now.parked_blocks_max <= config_.num_blocks,
-         "a high-water mark is above the pool");
+  require(now.bound_blocks_max >= after.stats().bound_blocks_max, "stats.bound_blocks_max is ",
+          now.bound_blocks_max, ", at least ", after.stats().bound_blocks_max, " was seen");
+  require(now.parked_blocks_max >= after.stats().parked_blocks_max, "stats.parked_blocks_max is ",
+          now.parked_blocks_max, ", at least ", after.stats().parked_blocks_max, " was seen");
+  require(now.bound_blocks_max <= config_.num_blocks && now.parked_blocks_max <= config_.num_blocks,
+          "a high-water mark is above the pool");
 }
 
 void Lockstep::expect_bad_slots_refused() const {
@@ -320,11 +320,11 @@ void Lockstep::expect_bad_slots_refused() const {
     return false;
   };
   for (const int slot : {-1, config_.max_seqs}) {
-    demand(refused([&] { (void)manager_.block_table(slot); }) &&
-               refused([&] { (void)manager_.reserved_len(slot); }) &&
-               refused([&] { (void)manager_.committed_len(slot); }) &&
-               refused([&] { (void)manager_.is_fresh(slot); }),
-           "a question about slot ", slot, " was answered");
+    require(refused([&] { (void)manager_.block_table(slot); }) &&
+                refused([&] { (void)manager_.reserved_len(slot); }) &&
+                refused([&] { (void)manager_.committed_len(slot); }) &&
+                refused([&] { (void)manager_.is_fresh(slot); }),
+            "a question about slot ", slot, " was answered");
   }
 }
 

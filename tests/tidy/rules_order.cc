@@ -12,10 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kUnordered{"unordered_map<", "unordered_set<",
                                                      "unordered_multimap<", "unordered_multiset<"};
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) {

@@ -29,7 +29,7 @@ Include include_of(std::string_view code) {
 }
 
 // The folder whose public headers a path names: "octavo/sim/trace.h" -> "sim".
-std::string_view folder_of(std::string_view include) {
+std::string_view included_folder(std::string_view include) {
   for (const std::string_view folder : {"sim", "ref_cpu", "cuda"}) {
     if (include.starts_with("octavo/" + std::string(folder) + "/")) {
       return folder;
@@ -67,11 +67,12 @@ std::string wrong_include(const Source& source, const Include& include) {
   if (path.find("../") != std::string::npos) {
     return "\"" + path + "\" climbs out of its folder; name it from an include folder";
   }
-  if (include.angled && !folder_of(path).empty()) {
+  if (include.angled && !included_folder(path).empty()) {
     return "<" + path + ">: our own headers stand in quotes";
   }
-  if (!may_include(from, folder_of(path))) {
-    return std::string(from) + " must not know " + std::string(folder_of(path)) + " (" + path + ")";
+  if (!may_include(from, included_folder(path))) {
+    return std::string(from) + " must not know " + std::string(included_folder(path)) + " (" +
+           path + ")";
   }
   if (from == "core" && include.angled && !is_standard(include) && !is_allowed_in_core(path)) {
     return "core knows the standard library, the system and xxHash, not <" + path + ">";

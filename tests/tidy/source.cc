@@ -20,10 +20,6 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // Blanks comments and the insides of literals, in one pass over the characters.
 class Mask {
  public:

@@ -8,6 +8,11 @@
 
 namespace octavo::tidy {
 
+/// A character of a name or a number.
+inline bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /// One text file. `lines` is what stands in it; `code` has the same lines with every comment and
 /// everything inside of string and character literals blanked, columns kept (C++ files only; empty
 /// for others). Lines carry no line feed.

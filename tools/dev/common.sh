@@ -97,11 +97,13 @@ show_last_line() {
   done
 }
 
-# configured DIR SET ARGS...: configures DIR unless that was done with the same ARGS.
+# configured DIR SET ARGS...: configures DIR unless that was done with the same ARGS. The files of a
+# target are compiled a dozen at a time: most of what each would take goes into the same headers. A
+# configuration of one's own compiles each by itself, as do the presets.
 configured() {
   local dir=$1 set=$2 stamp=$1/.configured fresh=() generator=()
   shift 2
-  if [[ -f $stamp && -f $dir/CMakeCache.txt && $(<"$stamp") == "$root $*" ]]; then
+  if [[ -f $stamp && -f $dir/CMakeCache.txt && $(<"$stamp") == "$root unity $*" ]]; then
     return
   fi
   rm -f -- "$stamp"
@@ -114,12 +116,12 @@ configured() {
     generator=(-G Ninja)
   fi
   if ! logged "$dir/configure.log" configuring cmake "${fresh[@]}" -S "$root" -B "$dir" \
-    "${generator[@]}" "$@"; then
+    "${generator[@]}" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 "$@"; then
     rm -f -- "$dir/.packages"  # look again next time: something may have been uninstalled
     name_needed "$set"
     exit "$kCannotStart"
   fi
-  printf '%s\n' "$root $*" >"$stamp"
+  printf '%s\n' "$root unity $*" >"$stamp"
 }
 
 # built DIR ARGS...: builds DIR; ARGS go to cmake --build.

@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct CheckArguments {
   std::vector<std::string> traces;
   std::string format = "auto";
   std::int64_t trace_block = 0;
@@ -144,7 +144,7 @@ void print_figures(const sim::CheckFigures& figures, std::ostream& out) {
 }
 
 // A violation: shrunk, written to a file, told.
-void report_violation(const Options& options,
+void report_violation(const CheckArguments& options,
                       const sim::CheckResult& found,
                       const Context& context,
                       Json& json) {
@@ -171,7 +171,7 @@ void report_violation(const Options& options,
   }
 }
 
-Json begin_json(const Options& options) {
+Json begin_json(const CheckArguments& options) {
   Json devices = Json::array();
   for (const sim::CheckDevice& device : options.check.devices) {
     devices.push_back(device.name);
@@ -193,7 +193,7 @@ int finish(const Json& json, bool is_violated, const Context& context) {
 }
 
 // One run over one trace.
-int check_trace(Options& options, const Context& context) {
+int check_trace(CheckArguments& options, const Context& context) {
   if (options.traces.size() != 1) {
     throw UsageError("check: exactly one --trace, or --ops, or --campaign");
   }
@@ -230,7 +230,7 @@ int check_trace(Options& options, const Context& context) {
 }
 
 // A log again. It is not shrunk: it is what somebody wants to see.
-int check_ops(const Options& options, const Context& context) {
+int check_ops(const CheckArguments& options, const Context& context) {
   std::ifstream file(options.ops);
   if (!file) {
     throw sim::InputError(options.ops, 0, "", "cannot be opened, expected an operation log");
@@ -258,7 +258,7 @@ int check_ops(const Options& options, const Context& context) {
   return finish(json, result.violation.has_value(), context);
 }
 
-int check_campaign(Options& options, const Context& context) {
+int check_campaign(CheckArguments& options, const Context& context) {
   if (options.minutes <= 0 && options.runs <= 0) {
     throw UsageError("check: --campaign needs --minutes or --runs");
   }
@@ -302,7 +302,7 @@ int check_campaign(Options& options, const Context& context) {
   return finish(json, result.failed.has_value(), context);
 }
 
-int run(Options& options, const Context& context) {
+int run(CheckArguments& options, const Context& context) {
   options.check.faults = sim::parse_check_faults(options.faults);
   options.check.seed = parse_seed(options.seed);
   options.check.devices = parse_devices(options.devices, options.check.seed);
@@ -319,7 +319,7 @@ int run(Options& options, const Context& context) {
   return options.campaign ? check_campaign(options, context) : check_trace(options, context);
 }
 
-void add_shape(CLI::App& command, Options& options) {
+void add_shape(CLI::App& command, CheckArguments& options) {
   sim::CheckOptions& check = options.check;
   command
       .add_option("--rows", options.rows, "Layers, e.g. int8,window:e4m3/int4,state; else drawn")
@@ -351,7 +351,7 @@ void add_shape(CLI::App& command, Options& options) {
 }  // namespace
 
 void register_check(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   CLI::App* command =
       app.add_subcommand("check", "a real cache under a trace, with faults, to the bit");
   command->footer("Example:\n  octavo check --trace traces/chat.jsonl --faults all --seed 7");

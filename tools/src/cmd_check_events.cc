@@ -18,7 +18,7 @@ using sim::OracleDifference;
 using sim::OracleResult;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CheckEventsOptions {
   std::string log;
   std::string trace;
   std::string format = "auto";
@@ -113,7 +113,7 @@ void print_text(const OracleResult& result, const Context& context) {
               << "  replay: " << described(difference.ours, result.block_size) << '\n';
 }
 
-int run_check(const Options& options, const Context& context) {
+int run_check(const CheckEventsOptions& options, const Context& context) {
   sim::OracleOptions oracle = options.oracle;
   oracle.policy = parse_eviction_policy(options.policy);
   if (options.rank >= 0) {
@@ -138,7 +138,7 @@ int run_check(const Options& options, const Context& context) {
 }  // namespace
 
 void register_check_events(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckEventsOptions>();
   CLI::App* command =
       app.add_subcommand("check-events", "an engine's KV events against the block manager");
   command->footer(

@@ -23,9 +23,9 @@
 namespace octavo::tools {
 namespace {
 
-constexpr double kGib = 1073741824.0;
+using Json = nlohmann::ordered_json;
 
-struct Options {
+struct MrcArguments {
   std::string trace;
   std::string format = "auto";
   std::int64_t trace_block = 0;
@@ -75,7 +75,7 @@ struct Curve {
   std::function<double(std::int64_t)> rate;
 };
 
-Scale make_scale(const Options& options) {
+Scale make_scale(const MrcArguments& options) {
   Scale scale;
   if (!options.model.empty()) {
     sim::FootprintRequest request;
@@ -96,7 +96,7 @@ Scale make_scale(const Options& options) {
   return scale;
 }
 
-void check(const Options& options) {
+void check(const MrcArguments& options) {
   const bool priced = options.usd_per_gib || options.gpu_hour_usd;
   if (options.usd_per_gib && options.gpu_hour_usd) {
     throw UsageError("--usd-per-gib and --gpu-hour-usd exclude each other");
@@ -113,7 +113,7 @@ void check(const Options& options) {
 }
 
 Curve exact_curve(sim::TraceReader& trace,
-                  const Options& options,
+                  const MrcArguments& options,
                   const std::vector<std::int64_t>& at,
                   const sim::MrcProgress& progress) {
   auto mrc = std::make_shared<const sim::Mrc>(
@@ -136,7 +136,7 @@ Curve exact_curve(sim::TraceReader& trace,
 }
 
 Curve sampled_curve(sim::TraceReader& trace,
-                    const Options& options,
+                    const MrcArguments& options,
                     const std::vector<std::int64_t>& at,
                     const sim::MrcProgress& progress) {
   auto mrc = std::make_shared<const sim::SampledMrc>(sim::compute_sampled_mrc(
@@ -163,10 +163,9 @@ Curve sampled_curve(sim::TraceReader& trace,
 
 void print_json(const Context& context,
                 const sim::TraceReader& trace,
-                const Options& options,
+                const MrcArguments& options,
                 const Scale& scale,
                 const Curve& curve) {
-  using Json = nlohmann::ordered_json;
   Json json = {{"schema_version", 1},
                {"trace",
                 {{"file", trace.name()},
@@ -211,7 +210,7 @@ void print_json(const Context& context,
 }
 
 void print_csv(const Context& context,
-               const Options& options,
+               const MrcArguments& options,
                const Scale& scale,
                const Curve& curve) {
   std::ostream& out = context.out;
@@ -241,7 +240,7 @@ void print_csv(const Context& context,
 }
 
 void print_table(const Context& context,
-                 const Options& options,
+                 const MrcArguments& options,
                  const Scale& scale,
                  const Curve& curve) {
   const bool small = std::any_of(curve.points.begin(), curve.points.end(), [](const Point& point) {
@@ -287,7 +286,7 @@ void print_table(const Context& context,
 
 void print_text(const Context& context,
                 const sim::TraceReader& trace,
-                const Options& options,
+                const MrcArguments& options,
                 const Scale& scale,
                 const Curve& curve) {
   context.out << trace.name() << ": " << grouped(curve.requests) << " requests, "
@@ -305,7 +304,7 @@ void print_text(const Context& context,
   }
 }
 
-int run_mrc(const Options& options, const Context& context) {
+int run_mrc(const MrcArguments& options, const Context& context) {
   check(options);
   const Scale scale = make_scale(options);
   const std::unique_ptr<sim::TraceReader> reader = sim::open_trace(
@@ -339,7 +338,7 @@ int run_mrc(const Options& options, const Context& context) {
   return kExitOk;
 }
 
-void add_curve_options(CLI::App& command, Options& options) {
+void add_curve_options(CLI::App& command, MrcArguments& options) {
   command.add_option("--trace", options.trace, "Trace file, or - for standard input")
       ->required()
       ->type_name("FILE");
@@ -370,7 +369,7 @@ void add_curve_options(CLI::App& command, Options& options) {
       ->type_name("N");
 }
 
-void add_unit_options(CLI::App& command, Options& options) {
+void add_unit_options(CLI::App& command, MrcArguments& options) {
   command.add_flag("--csv", options.csv, "Comma-separated values");
   command.add_option("--model", options.model, "A config.json, for sizes in GiB")
       ->type_name("FILE");
@@ -394,7 +393,7 @@ void add_unit_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void register_mrc(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MrcArguments>();
   CLI::App* command = app.add_subcommand("mrc", "hit rates of LRU pools of all sizes, in one pass");
   command->footer(
       "Example:\n"

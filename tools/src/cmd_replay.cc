@@ -29,7 +29,7 @@ constexpr char kBeladyPinnedText[] =
     "whole-block hits with one request live and the order of requests known; the live request's "
     "own whole blocks stay";
 
-struct Options {
+struct ReplayArguments {
   std::string trace;
   std::string format = "auto";
   std::int64_t trace_block = 0;
@@ -78,7 +78,7 @@ Json to_json(const Row& row) {
 
 void print_json(const Context& context,
                 const sim::TraceReader& trace,
-                const Options& options,
+                const ReplayArguments& options,
                 const sim::ReplayResult& result,
                 const std::vector<Row>& rows) {
   Json json = {{"schema_version", 1},
@@ -101,7 +101,7 @@ void print_json(const Context& context,
 // One policy stands above the table, several in a column of it.
 void print_table(const Context& context,
                  const sim::TraceReader& trace,
-                 const Options& options,
+                 const ReplayArguments& options,
                  const sim::ReplayResult& result,
                  const std::vector<Row>& rows) {
   const bool one_policy = options.policies.size() == 1;
@@ -168,7 +168,7 @@ std::vector<Row> bound_rows(const sim::Belady& belady,
 }
 
 sim::ReplayResult replay_pools(sim::TraceReader& trace,
-                               const Options& options,
+                               const ReplayArguments& options,
                                const sim::ReplayOptions& replay,
                                const Context& context) {
   Progress progress(context, "replay", "requests");
@@ -178,7 +178,7 @@ sim::ReplayResult replay_pools(sim::TraceReader& trace,
 
 // Bounds, and sizes that are shares of the distinct blocks, need the trace in memory; else it is
 // read as it comes.
-int run_replay(const Options& options, const Context& context) {
+int run_replay(const ReplayArguments& options, const Context& context) {
   if (options.sizes.empty()) {
     throw UsageError("--blocks is required (or --tokens)");
   }
@@ -260,7 +260,7 @@ void add_policies(CLI::App& command, std::vector<std::string>& policies) {
 }  // namespace
 
 void register_replay(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "hit rates of a trace at given pool sizes");
   command->footer(
       "Example:\n"

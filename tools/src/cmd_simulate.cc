@@ -66,9 +66,9 @@ std::int64_t ns_of_s(double seconds) {
 }
 
 /// A file that is written while the simulation runs.
-class OutputFile {
+class RecordFile {
  public:
-  OutputFile(const char* option, std::string path) : path_(std::move(path)) {
+  RecordFile(const char* option, std::string path) : path_(std::move(path)) {
     errno = 0;
     file_.open(path_, std::ios::binary);
     if (!file_) {
@@ -132,9 +132,9 @@ struct Outputs {
     }
   }
 
-  std::optional<OutputFile> csv_file;
-  std::optional<OutputFile> series_file;
-  std::optional<OutputFile> timeline_file;
+  std::optional<RecordFile> csv_file;
+  std::optional<RecordFile> series_file;
+  std::optional<RecordFile> timeline_file;
   std::optional<sim::RequestCsv> csv;
   std::optional<sim::TimelineWriter> timeline;
 };

@@ -15,9 +15,9 @@
 namespace octavo::tools {
 namespace {
 
-constexpr std::int64_t kSecondsMax = 9'000'000'000'000'000'000;  // In ns.
+constexpr std::int64_t kArrivalNsMax = 9'000'000'000'000'000'000;  // In ns.
 
-struct Options {
+struct ConvertArguments {
   std::string in;
   std::string out;
   std::string format = "auto";
@@ -27,7 +27,7 @@ struct Options {
 };
 
 // A report for people, or one JSON object; on stderr when the trace itself goes to stdout.
-void report(const Options& options, const sim::ConvertResult& result, Context& context) {
+void report(const ConvertArguments& options, const sim::ConvertResult& result, Context& context) {
   std::ostream& out = options.out == "-" ? context.err : context.out;
   if (context.json) {
     nlohmann::ordered_json json = {{"schema_version", 1},
@@ -56,7 +56,7 @@ void report(const Options& options, const sim::ConvertResult& result, Context& c
   }
 }
 
-int run_convert(const Options& options, Context& context) {
+int run_convert(const ConvertArguments& options, Context& context) {
   const auto trace = sim::open_trace(options.in, {.format = sim::parse_trace_format(options.format),
                                                   .trace_block = options.trace_block});
   sim::ConvertOptions convert = options.convert;
@@ -87,7 +87,7 @@ int run_convert(const Options& options, Context& context) {
 }  // namespace
 
 void register_trace_convert(CLI::App& trace, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertArguments>();
   CLI::App* command = trace.add_subcommand(
       "convert", "write a trace as an Octavo or Mooncake trace, re-blocked, cut or faster");
   command->footer(
@@ -114,9 +114,9 @@ void register_trace_convert(CLI::App& trace, Context& context) {
   command->add_option("--limit", convert.limit, "only the first N requests (of the window)")
       ->check(integer_range(1, kInt64Max))
       ->type_name("N");
-  add_decimal(*command, "--from-s", convert.from_ns, 9, 0, kSecondsMax,
+  add_decimal(*command, "--from-s", convert.from_ns, 9, 0, kArrivalNsMax,
               "only arrivals from here on; times count from here");
-  add_decimal(*command, "--to-s", convert.to_ns, 9, 0, kSecondsMax, "only arrivals before this")
+  add_decimal(*command, "--to-s", convert.to_ns, 9, 0, kArrivalNsMax, "only arrivals before this")
       ->default_str("");
   add_decimal(*command, "--speedup", convert.speedup_micro, 6, 1, 1'000'000'000'000'000,
               "divides arrivals and delays");

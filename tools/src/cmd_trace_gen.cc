@@ -15,7 +15,7 @@ namespace {
 using sim::SessionProfile;
 using sim::WorkloadKind;
 
-struct Options {
+struct GenOptions {
   sim::WorkloadOptions workload;
   std::string arrivals = "poisson";
   std::int64_t day_s = 86'400;
@@ -26,7 +26,7 @@ struct Options {
   std::string output = "-";
 };
 
-int run_gen(const Options& options, Context& context) {
+int run_gen(const GenOptions& options, Context& context) {
   sim::WorkloadOptions workload = options.workload;
   sim::SessionOptions& sessions = workload.sessions;
   sessions.arrivals.process = sim::parse_arrival_process(options.arrivals);
@@ -67,7 +67,7 @@ CLI::Option* add_count(CLI::App& app,
 
 CLI::App* add_kind(CLI::App& gen,
                    Context& context,
-                   const std::shared_ptr<Options>& options,
+                   const std::shared_ptr<GenOptions>& options,
                    const std::string& description) {
   sim::WorkloadOptions& workload = options->workload;
   const std::string name(sim::to_string(workload.kind));
@@ -91,7 +91,7 @@ CLI::App* add_kind(CLI::App& gen,
 }
 
 // When sessions begin, and what is popular.
-void add_arrivals(CLI::App& kind, Options& options) {
+void add_arrivals(CLI::App& kind, GenOptions& options) {
   sim::ArrivalOptions& arrivals = options.workload.sessions.arrivals;
   add_decimal(kind, "--rate", arrivals.rate_micro, 6, 1, 1'000'000'000'000,
               "sessions a second, mean");
@@ -113,7 +113,7 @@ void add_lengths(CLI::App& kind, SessionProfile& profile, const std::string& inp
               "both uniform within this part of the mean");
 }
 
-void add_systems(CLI::App& kind, Options& options) {
+void add_systems(CLI::App& kind, GenOptions& options) {
   SessionProfile& profile = options.workload.sessions.profiles[0];
   add_count(kind, "--systems", profile.systems, 0, 10'000, "shared system prompts");
   add_count(kind, "--system-tokens", profile.system_tokens, 1, 1 << 20, "length of each");
@@ -121,7 +121,7 @@ void add_systems(CLI::App& kind, Options& options) {
               "popularity of rank r is r^-X");
 }
 
-void add_turns(CLI::App& kind, Options& options, const char* pause, const char* what) {
+void add_turns(CLI::App& kind, GenOptions& options, const char* pause, const char* what) {
   sim::SessionOptions& sessions = options.workload.sessions;
   add_decimal(kind, "--turns", sessions.profiles[0].turns_percent, 2, 100, 1'000'000,
               "turns a session, mean of a geometric");
@@ -129,7 +129,7 @@ void add_turns(CLI::App& kind, Options& options, const char* pause, const char* 
   add_count(kind, pause, options.pause_ms, 0, 1'000'000'000, what);
 }
 
-void add_pace(CLI::App& kind, Options& options) {
+void add_pace(CLI::App& kind, GenOptions& options) {
   add_count(kind, "--context-tokens", options.workload.sessions.context_tokens, 1, 1 << 30,
             "a session ends with such a history");
   add_count(kind, "--token-ms", options.token_ms, 0, 1'000'000,
@@ -137,20 +137,20 @@ void add_pace(CLI::App& kind, Options& options) {
   kind.add_flag("--open-loop", options.open_loop, "arrival times only, no delay_ns");
 }
 
-std::shared_ptr<Options> defaults_of(WorkloadKind kind) {
-  auto options = std::make_shared<Options>();
+std::shared_ptr<GenOptions> defaults_of(WorkloadKind kind) {
+  auto options = std::make_shared<GenOptions>();
   options->workload.kind = kind;
   options->workload.sessions = sim::session_defaults(kind);
   return options;
 }
 
 void register_patterns(CLI::App& gen, Context& context) {
-  auto chat = std::make_shared<Options>();
+  auto chat = std::make_shared<GenOptions>();
   add_kind(gen, context, chat, "conversations behind shared system prompts; fixed figures");
-  auto agent = std::make_shared<Options>();
+  auto agent = std::make_shared<GenOptions>();
   agent->workload.kind = WorkloadKind::Agent;
   add_kind(gen, context, agent, "loops with tool calls and sub-agents; fixed figures");
-  auto adversarial = std::make_shared<Options>();
+  auto adversarial = std::make_shared<GenOptions>();
   adversarial->workload.kind = WorkloadKind::Adversarial;
   CLI::App* kind = add_kind(gen, context, adversarial, "patterns that hurt LRU and prefix trees");
   add_count(*kind, "--pool-blocks", adversarial->workload.pool_blocks, 8, 65536,

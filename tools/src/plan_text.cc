@@ -11,9 +11,9 @@
 namespace octavo::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using Align = Table::Align;
 
-constexpr double kGib = 1073741824.0;
 constexpr std::size_t kTextWidth = 96;
 
 /// "  - " and the text, broken at blanks, the following lines indented as far.
@@ -287,7 +287,6 @@ void print_plan(const sim::CapacityPlan& plan, const PlanExtras& extras, std::os
 }
 
 std::string plan_json(const sim::CapacityPlan& plan, const PlanExtras& extras) {
-  using Json = nlohmann::ordered_json;
   Json json = Json::parse(sim::to_json(plan, extras.equations));
   json["sensitivities"] = Json::array();
   for (const sim::Sensitivity& one : extras.sensitivities) {

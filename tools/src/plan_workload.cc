@@ -6,12 +6,12 @@
 #include "octavo/sim/mrc.h"
 #include "octavo/sim/replay.h"
 #include "progress.h"
+#include "table.h"
 #include "validate.h"
 
 namespace octavo::tools {
 namespace {
 
-constexpr double kGib = 1073741824.0;
 constexpr int kCurvePoints = 24;
 constexpr double kSpeeds[] = {0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4};
 

@@ -11,7 +11,9 @@
 namespace octavo::tools {
 namespace {
 
-[[noreturn]] void refuse(std::string_view name, std::string_view text, const std::string& what) {
+[[noreturn]] void refuse_size(std::string_view name,
+                              std::string_view text,
+                              const std::string& what) {
   throw UsageError(std::string(name) + ": '" + std::string(text) + "' " + what);
 }
 
@@ -20,7 +22,7 @@ double parse_number(std::string_view name, std::string_view text, const std::str
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (rest != end || error != std::errc() || !std::isfinite(value)) {
-    refuse(name, text, what);
+    refuse_size(name, text, what);
   }
   return value;
 }
@@ -31,7 +33,7 @@ void for_each_element(std::string_view name,
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     if (end == begin) {
-      refuse(name, text, "has an empty element");
+      refuse_size(name, text, "has an empty element");
     }
     body(text.substr(begin, end - begin));
     begin = end + 1;
@@ -49,7 +51,7 @@ void PoolSizes::parse_blocks(std::string_view name, std::string_view text) {
     const std::string expected = "is no share of the distinct blocks in (0, 1]";
     const double share = parse_number(name, element, expected);
     if (!(share > 0 && share <= 1)) {
-      refuse(name, element, expected);
+      refuse_size(name, element, expected);
     }
     sizes_.push_back({Unit::Share, share, 0});
   });
@@ -70,7 +72,7 @@ void PoolSizes::parse_tokens(std::string_view name, std::string_view text) {
     }
     const double tokens = std::floor(parse_number(name, digits, expected) * factor + 1e-6);
     if (!(tokens >= 1 && tokens <= 1e15)) {
-      refuse(name, element, expected);
+      refuse_size(name, element, expected);
     }
     sizes_.push_back({Unit::Tokens, 0, static_cast<std::int64_t>(tokens)});
   });

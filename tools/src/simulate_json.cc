@@ -81,7 +81,7 @@ Json replica_json(const sim::ServingReplica& replica) {
 }
 
 /// Rows of [bucket, steps, busy_ns, then min, mean in thousandths and max of each gauge].
-Json series_json(const sim::StepSeries& series) {
+Json series_rows(const sim::StepSeries& series) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < series.buckets().size(); ++i) {
     const sim::StepBucket& bucket = series.buckets()[i];
@@ -159,7 +159,7 @@ std::string to_json(const SimulatedRun& run) {
   }
   json["series"] = Json::array();
   for (const sim::StepSeries& series : run.series) {
-    json["series"].push_back(series_json(series));
+    json["series"].push_back(series_rows(series));
   }
   json["digest"] = hex(run.result.digest);
   json["final_draw"] = hex(run.result.final_draw);

@@ -10,6 +10,8 @@
 
 namespace octavo::tools {
 
+inline constexpr double kGib = 1073741824.0;  ///< Bytes of a GiB.
+
 /// A whole number with thousands separators: "1,234,567".
 std::string grouped(std::int64_t value);
 std::string grouped(std::uint64_t value);

@@ -10,6 +10,9 @@
 
 namespace octavo::compiled {
 
+inline constexpr unsigned kExit = 0x94D;
+inline constexpr unsigned kMultiplyAdd = 0x223;
+
 /// Instructions, by what the reader looks at. Branches say how many instructions they skip: -1
 /// leads to the branch itself.
 struct SassWriter {

@@ -11,8 +11,6 @@ namespace octavo::compiled {
 namespace {
 
 constexpr unsigned kNop = 0x918;
-constexpr unsigned kExit = 0x94D;
-constexpr unsigned kMultiplyAdd = 0x223;
 constexpr unsigned kLoadLocal = 0x983;
 constexpr unsigned kStoreLocal = 0x387;
 

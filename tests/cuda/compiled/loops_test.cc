@@ -9,9 +9,7 @@
 namespace octavo::compiled {
 namespace {
 
-constexpr unsigned kExit = 0x94D;
 constexpr unsigned kReturn = 0x950;
-constexpr unsigned kMultiplyAdd = 0x223;
 constexpr unsigned kLoad = 0x981;
 
 SassCode decode(const SassWriter& writer, const SassNotes& notes = {}) {

@@ -23,7 +23,7 @@ constexpr unsigned kCopyGroup = 0x1AF;
 
 // As the kernels are written: a chunk, the warps of a block, and the positions or elements that a
 // tensor core product takes.
-constexpr int kChunk = 256;
+constexpr int kChunkPositions = 256;
 constexpr int kWarps = 4;
 constexpr int kKeysOfStep = 8;
 constexpr int kSlice = 64;
@@ -108,7 +108,7 @@ void count_softmax(const SassCode& code,
     }
   }
   if (const Loop* const softmax = shortest(loops, is_softmax); softmax != nullptr) {
-    constexpr double kTokens = kChunk * kWarps;  // One warp does a row.
+    constexpr double kTokens = kChunkPositions * kWarps;  // One warp does a row.
     count.softmax_of_row = slots(code, softmax->body, kTokens);
     // Nothing but the tanh of the cap divides.
     const Instructions plain = iteration_without(code, *softmax, kDivisionCheck);
@@ -127,7 +127,7 @@ void count_rest(const SassCode& code, const Parts& parts, SlotCount& count) {
   rules.free.insert(rules.free.end(), parts.keys.begin(), parts.keys.end());
   rules.free.insert(rules.free.end(), parts.values.begin(), parts.values.end());
   if (const auto way = shortest_way(code, rules)) {
-    count.rest = slots(code, *way, kChunk);
+    count.rest = slots(code, *way, kChunkPositions);
   }
 }
 
@@ -198,11 +198,11 @@ void count_products(const SassCode& code,
   // With one slice there is no loop over slices.
   if (slices > 1 && !with_products.empty() && with_products.back()->count(product) == iteration) {
     parts.values = with_products.back()->body;
-    count.values = slots(code, parts.values, static_cast<double>(kChunk) / slices);
+    count.values = slots(code, parts.values, static_cast<double>(kChunkPositions) / slices);
     with_products.pop_back();
   } else if (slices == 1 && !phases.empty()) {
     parts.values = phases.back();
-    count.values = slots(code, parts.values, kChunk, false);
+    count.values = slots(code, parts.values, kChunkPositions, false);
   }
   if (with_products.size() == 1) {
     const double steps = static_cast<double>(with_products[0]->count(product)) / products_of_step;
@@ -210,7 +210,7 @@ void count_products(const SassCode& code,
     count.keys = slots(code, parts.keys, steps * kKeysOfStep * kWarps);
   } else if (phases.size() == (slices == 1 ? 2 : 1)) {
     parts.keys = phases.front();
-    count.keys = slots(code, parts.keys, kChunk, false);
+    count.keys = slots(code, parts.keys, kChunkPositions, false);
   }
 }
 

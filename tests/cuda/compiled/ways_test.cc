@@ -7,12 +7,9 @@
 namespace octavo::compiled {
 namespace {
 
-constexpr unsigned kExit = 0x94D;
-constexpr unsigned kMultiplyAdd = 0x223;
-
 using Way = std::vector<std::size_t>;
 
-SassCode decode(const SassWriter& writer) {
+SassCode decode_way(const SassWriter& writer) {
   std::vector<std::byte> bytes;
   for (const std::uint64_t word : writer.words) {
     for (int i = 0; i < 8; ++i) {
@@ -32,7 +29,7 @@ SassCode two_sides() {
   code.add(kMultiplyAdd);
   code.branch(-2, SassWriter::kIf);
   code.add(kExit);
-  return decode(code);
+  return decode_way(code);
 }
 
 TEST(ShortestWay, TakesTheShorterSide) {

@@ -14,7 +14,7 @@ using emulation::CopyTime;
 using testing::HasSubstr;
 
 constexpr std::uint32_t kPoison = 0xFFFFFFFFu;
-constexpr unsigned kThreads = 32;
+constexpr unsigned kCopyThreads = 32;
 
 std::vector<std::uint32_t> numbers(std::size_t count) {
   std::vector<std::uint32_t> values(count);
@@ -27,15 +27,15 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
 // Four stages in flight; `waits` for all but that many before the first is read.
 template <int kLeft>
 __global__ void pipeline(std::uint32_t* out, const std::uint32_t* in) {
-  OCTAVO_SHARED_ARRAY(uint4, stages, 4 * kThreads);
+  OCTAVO_SHARED_ARRAY(uint4, stages, 4 * kCopyThreads);
   for (unsigned stage = 0; stage < 4; ++stage) {
-    const unsigned at = stage * kThreads + threadIdx.x;
+    const unsigned at = stage * kCopyThreads + threadIdx.x;
     async_copy<16>(&stages[at], in + at * 4, true);
     async_copy_commit();
   }
   async_copy_wait<kLeft>();
   for (unsigned stage = 0; stage < 4; ++stage) {
-    out[stage * kThreads + threadIdx.x] = stages[stage * kThreads + threadIdx.x].w;
+    out[stage * kCopyThreads + threadIdx.x] = stages[stage * kCopyThreads + threadIdx.x].w;
   }
 }
 
@@ -43,8 +43,8 @@ __global__ void pipeline(std::uint32_t* out, const std::uint32_t* in) {
 int stages_done(const std::vector<std::uint32_t>& out, unsigned thread) {
   int done = 0;
   for (unsigned stage = 0; stage < 4; ++stage) {
-    const std::uint32_t value = out[stage * kThreads + thread];
-    const std::uint32_t expected = (stage * kThreads + thread) * 4 + 4;
+    const std::uint32_t value = out[stage * kCopyThreads + thread];
+    const std::uint32_t expected = (stage * kCopyThreads + thread) * 4 + 4;
     EXPECT_TRUE(value == kPoison || value == expected) << value;
     done += value == expected ? 1 : 0;
   }
@@ -54,14 +54,14 @@ int stages_done(const std::vector<std::uint32_t>& out, unsigned thread) {
 template <int kLeft>
 std::vector<std::uint32_t> run_pipeline(CopyTime time, std::uint64_t seed = 0) {
   SeededStream stream({.seed = seed, .copy_time = time});
-  const std::vector<std::uint32_t> in = numbers(4 * 4 * kThreads);
-  std::vector<std::uint32_t> out(4 * kThreads);
-  launch(pipeline<kLeft>, {1, kThreads}, stream, out.data(), in.data());
+  const std::vector<std::uint32_t> in = numbers(4 * 4 * kCopyThreads);
+  std::vector<std::uint32_t> out(4 * kCopyThreads);
+  launch(pipeline<kLeft>, {1, kCopyThreads}, stream, out.data(), in.data());
   return out;
 }
 
 TEST(AsyncCopy, LateOnesAreDoneByTheWaitAndNotBefore) {
-  for (unsigned thread = 0; thread < kThreads; ++thread) {
+  for (unsigned thread = 0; thread < kCopyThreads; ++thread) {
     EXPECT_EQ(stages_done(run_pipeline<0>(CopyTime::Lazy), thread), 4);
     EXPECT_EQ(stages_done(run_pipeline<1>(CopyTime::Lazy), thread), 3);
     EXPECT_EQ(stages_done(run_pipeline<3>(CopyTime::Lazy), thread), 1);
@@ -71,7 +71,7 @@ TEST(AsyncCopy, LateOnesAreDoneByTheWaitAndNotBefore) {
 }
 
 TEST(AsyncCopy, EarlyOnesAreDoneAtOnce) {
-  for (unsigned thread = 0; thread < kThreads; ++thread) {
+  for (unsigned thread = 0; thread < kCopyThreads; ++thread) {
     EXPECT_EQ(stages_done(run_pipeline<4>(CopyTime::Eager), thread), 4);
   }
 }
@@ -80,7 +80,7 @@ TEST(AsyncCopy, RandomOnesAreEitherTheSameInEveryRun) {
   for (const std::uint64_t seed : {0u, 3u}) {
     const auto out = run_pipeline<4>(CopyTime::Random, seed);
     int done = 0;
-    for (unsigned thread = 0; thread < kThreads; ++thread) {
+    for (unsigned thread = 0; thread < kCopyThreads; ++thread) {
       done += stages_done(out, thread);
     }
     EXPECT_GT(done, 32);

@@ -48,7 +48,7 @@ std::int64_t gdn_state_bytes(const Json& layers) {
          of("v_heads") * of("k_dim") * of("v_dim") * of("ssm_bytes");
 }
 
-SizingRequest request_of(const Json& row) {
+SizingRequest sizing_of(const Json& row) {
   SizingRequest request;
   request.engine = engine_of(row);
   for (const Json& layers : row.at("layers")) {
@@ -73,13 +73,13 @@ SizingRequest request_of(const Json& row) {
   return request;
 }
 
-struct Interval {
+struct LoggedInterval {
   EngineCapacity low;
   EngineCapacity high;
 };
 
-Interval interval_of(const Json& row) {
-  SizingRequest request = request_of(row);
+LoggedInterval interval_of(const Json& row) {
+  SizingRequest request = sizing_of(row);
   const double half_digit = request.engine == Engine::Sglang ? 0.01 : 0.005;
   const double budget = row.at("kv_budget_gib");
   request.budget_bytes = static_cast<std::int64_t>((budget - half_digit) * kGibBytes);

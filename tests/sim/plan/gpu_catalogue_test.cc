@@ -9,7 +9,7 @@
 namespace octavo::sim {
 namespace {
 
-std::string error_of(const std::string& name) {
+std::string find_error(const std::string& name) {
   try {
     find_gpu(name);
   } catch (const Error& error) {
@@ -65,7 +65,7 @@ TEST(GpuCatalogue, FiguresAreWhatTheFrameworkReports) {
 
 TEST(GpuCatalogue, AnUnknownNameListsTheKnownOnes) {
   for (const char* name : {"h900", "", "nvidia", "---"}) {
-    const std::string error = error_of(name);
+    const std::string error = find_error(name);
     for (const Gpu& gpu : gpu_catalogue()) {
       EXPECT_NE(error.find(gpu.name), std::string::npos) << error;
     }
@@ -73,7 +73,7 @@ TEST(GpuCatalogue, AnUnknownNameListsTheKnownOnes) {
 }
 
 TEST(GpuCatalogue, AnAmbiguousNameNamesTheChoices) {
-  EXPECT_EQ(error_of("A100"), "gpu \"A100\" may be any of: A100 40 SXM, A100 80 SXM");
+  EXPECT_EQ(find_error("A100"), "gpu \"A100\" may be any of: A100 40 SXM, A100 80 SXM");
 }
 
 TEST(GpuCatalogue, ACustomGpuIsItsMemory) {

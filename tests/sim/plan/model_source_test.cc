@@ -20,7 +20,7 @@ using testing::Json;
 using testing::safetensors;
 using testing::TemporaryFolder;
 
-std::string error_of(const std::string& where) {
+std::string source_error(const std::string& where) {
   try {
     load_model(where);
   } catch (const InputError& error) {
@@ -96,21 +96,22 @@ TEST_F(ModelSource, TheFilesOfAnIndexAreAddedUpOnce) {
   EXPECT_EQ(bytes_of(model, "embedding"), 16);
   index["weight_map"]["missing"] = "b.safetensors";
   folder_.write("model.safetensors.index.json", index.dump());
-  EXPECT_NE(error_of(folder_.path().string()).find("missing: is missing, but the index"),
+  EXPECT_NE(source_error(folder_.path().string()).find("missing: is missing, but the index"),
             std::string::npos);
   index["weight_map"]["missing"] = "../b.safetensors";
   folder_.write("model.safetensors.index.json", index.dump());
-  EXPECT_NE(error_of(folder_.path().string()).find("expected a file beside"), std::string::npos);
+  EXPECT_NE(source_error(folder_.path().string()).find("expected a file beside"),
+            std::string::npos);
 }
 
 TEST_F(ModelSource, ASingleFileNeedsAConfigBesideIt) {
   const std::string file =
       folder_.write("model.safetensors", safetensors(small_header().dump(), 112));
-  EXPECT_NE(error_of(file).find("has no config.json beside it"), std::string::npos);
+  EXPECT_NE(source_error(file).find("has no config.json beside it"), std::string::npos);
   folder_.write("config.json", testing::llama().dump());
   EXPECT_EQ(load_model(file).weights.bytes(), 104);
   const std::string part = folder_.write("model-00001-of-00002.safetensors", "");
-  EXPECT_NE(error_of(part).find("one of several parts"), std::string::npos);
+  EXPECT_NE(source_error(part).find("one of several parts"), std::string::npos);
 }
 
 TEST_F(ModelSource, AConfigAloneCountsFromTheConfig) {
@@ -121,13 +122,13 @@ TEST_F(ModelSource, AConfigAloneCountsFromTheConfig) {
 }
 
 TEST_F(ModelSource, AFolderWithoutAModelIsRefused) {
-  EXPECT_NE(error_of(folder_.path().string()).find("without a config.json"), std::string::npos);
+  EXPECT_NE(source_error(folder_.path().string()).find("without a config.json"), std::string::npos);
 }
 
 TEST_F(ModelSource, InconsistentOffsetsAreRefused) {
   folder_.write("config.json", testing::llama().dump());
   const auto error = [&](const Json& header, std::size_t data) {
-    return error_of(folder_.write("model.safetensors", safetensors(header.dump(), data)));
+    return source_error(folder_.write("model.safetensors", safetensors(header.dump(), data)));
   };
   const auto two = [](const Json& a, const Json& b) { return Json{{"a", a}, {"b", b}}; };
   const Json good = tensor("U8", {4}, 0, 4);
@@ -144,7 +145,7 @@ TEST_F(ModelSource, InconsistentOffsetsAreRefused) {
   EXPECT_NE(error(two(good, tensor("U8", {1 << 30, 1 << 30}, 4, 8)), 8).find("more elements"),
             std::string::npos);
   const std::string path = folder_.write("model.safetensors", std::string(8, '\x7f') + "{}");
-  EXPECT_NE(error_of(path).find("expected at most 100000000"), std::string::npos);
+  EXPECT_NE(source_error(path).find("expected at most 100000000"), std::string::npos);
 }
 
 /// A tiny Llama: 2 layers, 4 heads of 16, 2 KV heads.
@@ -242,7 +243,7 @@ TEST_F(ModelSource, GgufHeadsMayBeListedByLayer) {
   EXPECT_EQ(model.layers[2].kv_heads, 1);
   GgufWriter uneven = tiny_gguf();
   uneven.numbers("llama.attention.value_length", {16, 8}).number("llama.attention.key_length", 16);
-  EXPECT_NE(error_of(folder_.write("uneven.gguf", uneven.bytes())).find("differs from layer"),
+  EXPECT_NE(source_error(folder_.write("uneven.gguf", uneven.bytes())).find("differs from layer"),
             std::string::npos);
 }
 
@@ -267,7 +268,7 @@ TEST_F(ModelSource, GgufJambaAttendsWhereItHasKvHeads) {
 
 TEST_F(ModelSource, GgufFilesThatAreNotReadAreRefusedByName) {
   const auto error = [&](const std::string& bytes) {
-    return error_of(folder_.write("model.gguf", bytes));
+    return source_error(folder_.write("model.gguf", bytes));
   };
   EXPECT_NE(error(tiny_gguf("rwkv6").bytes()).find("rwkv6 is not read from GGUF files"),
             std::string::npos);

@@ -13,13 +13,13 @@ namespace {
 
 using testing::Json;
 
-ModelConfig parse(const Json& json) {
+ModelConfig parse_special(const Json& json) {
   return parse_model_config(json.dump(), "model.json");
 }
 
-std::string error_of(const Json& json) {
+std::string special_error(const Json& json) {
   try {
-    parse(json);
+    parse_special(json);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -54,7 +54,7 @@ Json latent() {
 }
 
 TEST(SpecialFamilies, ALatentIsStoredWholeByEveryRankWhateverTheHeads) {
-  const ModelConfig model = parse(latent());
+  const ModelConfig model = parse_special(latent());
   for (const std::int64_t tp : {1, 2, 8}) {
     const auto classes = rank_classes(model, {.tp = tp}, 0, 3);
     ASSERT_EQ(classes.size(), 1U);
@@ -64,7 +64,7 @@ TEST(SpecialFamilies, ALatentIsStoredWholeByEveryRankWhateverTheHeads) {
 }
 
 TEST(SpecialFamilies, LatentsInFp8TakeAByteAnElementOrDeepseeksOwnLayout) {
-  const ModelConfig model = parse(latent());
+  const ModelConfig model = parse_special(latent());
   const auto bytes = [&](const char* format) {
     return rank_classes(model, {.format = parse_kv_format(format)}, 0, 1)[0].bytes_per_token;
   };
@@ -78,7 +78,7 @@ TEST(SpecialFamilies, AnIndexersKeysComeOnTopInFp8WithTheirScales) {
   Json json = latent();
   json["model_type"] = "deepseek_v32";
   json["index_head_dim"] = 128;
-  EXPECT_EQ(rank_classes(parse(json), {}, 0, 1)[0].bytes_per_token, 576 * 2 + 128 + 4);
+  EXPECT_EQ(rank_classes(parse_special(json), {}, 0, 1)[0].bytes_per_token, 576 * 2 + 128 + 4);
 }
 
 TEST(SpecialFamilies, Gemma4HasHeadsOfItsOwnInFullLayersAndSharesTheLastRows) {
@@ -89,12 +89,13 @@ TEST(SpecialFamilies, Gemma4HasHeadsOfItsOwnInFullLayersAndSharesTheLastRows) {
   json["num_kv_shared_layers"] = 1;
   json["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention",
                          "full_attention"};
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   EXPECT_EQ(model.layers[0], (CacheLayer{4, 16, 128}));
   EXPECT_EQ(model.layers[1], (CacheLayer{2, 32, 0}));
   EXPECT_EQ(kinds(model), (std::vector{kAttention, kAttention, kAttention, kNone}));
   json["layer_types"][1] = "linear_attention";
-  EXPECT_NE(error_of(json).find("layer_types: contains \"linear_attention\""), std::string::npos);
+  EXPECT_NE(special_error(json).find("layer_types: contains \"linear_attention\""),
+            std::string::npos);
 }
 
 TEST(SpecialFamilies, MiMoHasVHeadsOfTheirOwnSizeWhichOctavoCannotPage) {
@@ -103,7 +104,7 @@ TEST(SpecialFamilies, MiMoHasVHeadsOfTheirOwnSizeWhichOctavoCannotPage) {
   json["v_head_dim"] = 8;
   json["sliding_window"] = 128;
   json["swa_num_key_value_heads"] = 8;
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   const auto classes = rank_classes(model, {}, 0, 2);
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].bytes_per_token, 4 * (16 + 8) * 2);
@@ -115,13 +116,13 @@ TEST(SpecialFamilies, MiMoHasVHeadsOfTheirOwnSizeWhichOctavoCannotPage) {
 TEST(SpecialFamilies, Llama4AttendsInChunksButForEveryFourthLayerOrThoseListed) {
   Json json = base("llama4_text", 8);
   json["attention_chunk_size"] = 512;
-  EXPECT_EQ(kinds(parse(json)), (std::vector{kChunked, kChunked, kChunked, kAttention, kChunked,
-                                             kChunked, kChunked, kAttention}));
+  EXPECT_EQ(kinds(parse_special(json)), (std::vector{kChunked, kChunked, kChunked, kAttention,
+                                                     kChunked, kChunked, kChunked, kAttention}));
   json["no_rope_layers"] = {1, 0, 1, 0, 1, 0, 1, 0};
-  EXPECT_EQ(kinds(parse(json))[1], kAttention);
-  EXPECT_EQ(parse(json).layers[0].window, 512);
+  EXPECT_EQ(kinds(parse_special(json))[1], kAttention);
+  EXPECT_EQ(parse_special(json).layers[0].window, 512);
   json["no_rope_layers"] = {1, 0};
-  EXPECT_NE(error_of(json).find("no_rope_layers: has 2 entries"), std::string::npos);
+  EXPECT_NE(special_error(json).find("no_rope_layers: has 2 entries"), std::string::npos);
 }
 
 TEST(SpecialFamilies, NasModelsHaveHeadsByLayerAndLayersWithoutAttention) {
@@ -130,12 +131,12 @@ TEST(SpecialFamilies, NasModelsHaveHeadsByLayerAndLayersWithoutAttention) {
     return Json{{"attention", {{"n_heads_in_group", group}, {"no_op", no_op}}}};
   };
   json["block_configs"] = {block(4, false), block(nullptr, true), block(8, false)};
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   EXPECT_EQ(kinds(model), (std::vector{kAttention, kNone, kAttention}));
   EXPECT_EQ(model.layers[0].kv_heads, 2);
   EXPECT_EQ(model.layers[2].kv_heads, 1);
   json["block_configs"][2]["attention"]["n_heads_in_group"] = 3;
-  EXPECT_NE(error_of(json).find("block_configs[2].attention.n_heads_in_group: is 3"),
+  EXPECT_NE(special_error(json).find("block_configs[2].attention.n_heads_in_group: is 3"),
             std::string::npos);
 }
 
@@ -151,7 +152,7 @@ Json delta_net() {
 }
 
 TEST(SpecialFamilies, DeltaNetsKeepAConvolutionAndAStateWhichRanksDivide) {
-  const ModelConfig model = parse(delta_net());
+  const ModelConfig model = parse_special(delta_net());
   EXPECT_EQ(kinds(model), (std::vector{kState, kState, kState, kAttention}));
   const std::int64_t conv = (2 * 4 * 16 + 8 * 32) * 3 * 2;
   const std::int64_t state = 8 * 16 * 32 * 4;
@@ -174,17 +175,17 @@ TEST(SpecialFamilies, NemotronHReadsItsPatternLetterByLetter) {
   json["n_groups"] = 2;
   json["ssm_state_size"] = 32;
   json["conv_kernel"] = 4;
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   EXPECT_EQ(kinds(model), (std::vector{kState, kNone, kAttention, kNone, kState}));
   const std::int64_t each = (8 * 16 + 2 * 2 * 32) * 3 * 2 + 8 * 16 * 32 * 2;
   EXPECT_EQ(rank_classes(model, {}, 0, 5)[0].bytes_per_sequence, 2 * each);
   json["mamba_ssm_cache_dtype"] = "float32";
-  EXPECT_EQ(rank_classes(parse(json), {}, 0, 5)[0].bytes_per_sequence,
+  EXPECT_EQ(rank_classes(parse_special(json), {}, 0, 5)[0].bytes_per_sequence,
             2 * (each + 8 * 16 * 32 * 2));
   json["hybrid_override_pattern"] = "M-*XM";
-  EXPECT_NE(error_of(json).find("hybrid_override_pattern: contains 'X'"), std::string::npos);
+  EXPECT_NE(special_error(json).find("hybrid_override_pattern: contains 'X'"), std::string::npos);
   json["hybrid_override_pattern"] = "M-*";
-  EXPECT_NE(error_of(json).find("has 3 letters"), std::string::npos);
+  EXPECT_NE(special_error(json).find("has 3 letters"), std::string::npos);
 }
 
 TEST(SpecialFamilies, JambaAttendsInEveryEighthLayer) {
@@ -194,7 +195,7 @@ TEST(SpecialFamilies, JambaAttendsInEveryEighthLayer) {
   json["mamba_expand"] = 2;
   json["mamba_d_state"] = 16;
   json["mamba_d_conv"] = 4;
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   EXPECT_EQ(kinds(model)[4], kAttention);
   EXPECT_EQ(kinds(model)[12], kAttention);
   const auto classes = rank_classes(model, {}, 0, 16);
@@ -206,10 +207,10 @@ TEST(SpecialFamilies, FalconH1KeepsBothInEveryLayerAndMambaNothingElse) {
   json["mamba_n_heads"] = 4;
   json["mamba_d_head"] = 16;
   json["mamba_d_state"] = 32;
-  EXPECT_EQ(kinds(parse(json)), (std::vector{kAttention, kState, kAttention, kState}));
+  EXPECT_EQ(kinds(parse_special(json)), (std::vector{kAttention, kState, kAttention, kState}));
   const Json mamba = {
       {"model_type", "mamba"}, {"num_hidden_layers", 2}, {"hidden_size", 64}, {"vocab_size", 1000}};
-  EXPECT_EQ(kinds(parse(mamba)), (std::vector{kState, kState}));
+  EXPECT_EQ(kinds(parse_special(mamba)), (std::vector{kState, kState}));
 }
 
 TEST(SpecialFamilies, WhisperKeepsTheEncodersOutputBesideItsOwnTokens) {
@@ -217,7 +218,7 @@ TEST(SpecialFamilies, WhisperKeepsTheEncodersOutputBesideItsOwnTokens) {
                      {"decoder_attention_heads", 20}, {"decoder_layers", 32},
                      {"decoder_ffn_dim", 5120},       {"vocab_size", 51866},
                      {"max_source_positions", 1500},  {"max_target_positions", 448}};
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_special(json);
   const auto classes = rank_classes(model, {}, 0, model.layers.size());
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].bytes_per_token, 163840);  // as the start-up logs' table has it
@@ -226,7 +227,7 @@ TEST(SpecialFamilies, WhisperKeepsTheEncodersOutputBesideItsOwnTokens) {
 
 TEST(SpecialFamilies, OctavoStoresStatesAndCrossRowsAsTheRankFormulaCountsThem) {
   for (const Json& json : {delta_net(), base("llama", 3)}) {
-    const ModelConfig model = parse(json);
+    const ModelConfig model = parse_special(json);
     RowOptions options;
     options.max_seqs = 3;
     options.max_len = 64;

@@ -18,7 +18,7 @@ using testing::shared_file;
 
 constexpr double kBillion = 1e9;
 
-ModelConfig parse(const Json& json) {
+ModelConfig parse_weights(const Json& json) {
   return parse_model_config(json.dump(), "model.json");
 }
 
@@ -125,12 +125,12 @@ TEST(SpecialWeights, Fp8BlocksOfALatentModelAddTheirScales) {
   const std::int64_t attention = 128 * 256 + 256 * 128 + 192 * 256 + 256 * 128 + 256 * 128;
   const std::int64_t mlp = 3 * 256 * 512;
   const std::int64_t norms = 128 + 128;
-  const ModelConfig plain = parse(json);
+  const ModelConfig plain = parse_weights(json);
   EXPECT_EQ(parameters_of(plain, "attention"), attention + norms);
   EXPECT_EQ(parameters_of(plain, "MLP"), mlp);
   EXPECT_EQ(plain.weights.rotary_bytes, 4096 * 64 * 2);
   json["quantization_config"] = {{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}};
-  const ModelConfig fp8 = parse(json);
+  const ModelConfig fp8 = parse_weights(json);
   EXPECT_EQ(fp8.weights.parameters(), plain.weights.parameters());
   // kv_a has 192 rows: two blocks of rows.
   EXPECT_EQ(find_part(fp8, "attention")->bytes,
@@ -144,7 +144,7 @@ TEST(SpecialWeights, AFieldThatOnlyTheWeightsNeedLeavesThemUnknownWhenAbsent) {
                      {"num_hidden_layers", 1},      {"num_attention_heads", 2},
                      {"vocab_size", 1000},          {"max_position_embeddings", 4096},
                      {"kv_lora_rank", 128},         {"qk_rope_head_dim", 64}};
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_weights(json);
   EXPECT_EQ(model.layers.size(), 1U);
   EXPECT_NE(model.weights.unknown.find("qk_nope_head_dim: is missing"), std::string::npos)
       << model.weights.unknown;
@@ -165,14 +165,14 @@ TEST(SpecialWeights, SmallMambaAndT5ModelsAreCountedToTheLastParameter) {
       {"model_type", "mamba"}, {"torch_dtype", "float32"}, {"num_hidden_layers", 24},
       {"hidden_size", 768},    {"vocab_size", 50280},      {"intermediate_size", 1536},
       {"state_size", 16},      {"conv_kernel", 4},         {"time_step_rank", 48}};
-  EXPECT_EQ(parse(mamba).weights.parameters(), 129135360);  // mamba-130m
+  EXPECT_EQ(parse_weights(mamba).weights.parameters(), 129135360);  // mamba-130m
   const Json t5 = {{"model_type", "t5"}, {"torch_dtype", "float32"},
                    {"d_model", 512},     {"num_heads", 8},
                    {"d_kv", 64},         {"d_ff", 2048},
                    {"num_layers", 6},    {"vocab_size", 32128},
                    {"n_positions", 512}};
-  EXPECT_EQ(parse(t5).weights.parameters(), 60506624);  // t5-small
-  EXPECT_EQ(parse(t5).weights.bytes(), 4 * 60506624);
+  EXPECT_EQ(parse_weights(t5).weights.parameters(), 60506624);  // t5-small
+  EXPECT_EQ(parse_weights(t5).weights.bytes(), 4 * 60506624);
 }
 
 // A tower that the config does not describe in full widens the estimate, and the measured weights
@@ -204,7 +204,7 @@ constexpr std::int64_t kOutputs = 4096 + 1024 + 1024 + 4096 + 14336 + 14336 + 40
 constexpr std::int64_t kInputs = 6 * 4096 + 14336;
 
 TEST(Quantization, AwqPacksEightWeightsAWordWithScalesAndZerosByGroup) {
-  const ModelConfig model = parse(
+  const ModelConfig model = parse_weights(
       quantized({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}, {"zero_point", true}}));
   EXPECT_EQ(model.weights.unknown, "");
   EXPECT_EQ(model.weights.bytes(),
@@ -213,30 +213,30 @@ TEST(Quantization, AwqPacksEightWeightsAWordWithScalesAndZerosByGroup) {
 
 TEST(Quantization, GptqAlsoKeepsTheGroupOfEveryInput) {
   const ModelConfig model =
-      parse(quantized({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", -1}}));
+      parse_weights(quantized({{"quant_method", "gptq"}, {"bits", 4}, {"group_size", -1}}));
   EXPECT_EQ(model.weights.unknown, "");
   EXPECT_EQ(model.weights.bytes(),
             2 * (kAll - kLinear) + kLinear / 2 + 32 * (kOutputs * 2 + kOutputs / 2 + kInputs * 4));
 }
 
 TEST(Quantization, ModelOptAndCompressedTensorsAreReadWhereTheyAreSettled) {
-  const ModelConfig nvfp4 = parse(
+  const ModelConfig nvfp4 = parse_weights(
       quantized({{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"ignore", {"lm_head"}}}));
   EXPECT_EQ(nvfp4.weights.unknown, "");
   EXPECT_EQ(nvfp4.weights.bytes(), 2 * (kAll - kLinear) + kLinear / 2 + kLinear / 16 + 32 * 7 * 8);
   const Json group = {{"targets", {"Linear"}},
                       {"weights", {{"num_bits", 8}, {"type", "float"}, {"strategy", "channel"}}}};
-  const ModelConfig channel = parse(quantized({{"quant_method", "compressed-tensors"},
-                                               {"format", "float-quantized"},
-                                               {"ignore", {"lm_head"}},
-                                               {"config_groups", {{"group_0", group}}}}));
+  const ModelConfig channel = parse_weights(quantized({{"quant_method", "compressed-tensors"},
+                                                       {"format", "float-quantized"},
+                                                       {"ignore", {"lm_head"}},
+                                                       {"config_groups", {{"group_0", group}}}}));
   EXPECT_EQ(channel.weights.unknown, "");
   EXPECT_EQ(channel.weights.bytes(), 2 * (kAll - kLinear) + kLinear + 32 * kOutputs * 2);
   Json two = quantized({{"quant_method", "compressed-tensors"},
                         {"format", "float-quantized"},
                         {"config_groups", {{"group_0", group}, {"group_1", group}}}});
-  EXPECT_NE(parse(two).weights.unknown.find("2 config_groups"), std::string::npos);
-  EXPECT_NE(parse(quantized({{"quant_method", "modelopt"}, {"quant_algo", "W9"}}))
+  EXPECT_NE(parse_weights(two).weights.unknown.find("2 config_groups"), std::string::npos);
+  EXPECT_NE(parse_weights(quantized({{"quant_method", "modelopt"}, {"quant_algo", "W9"}}))
                 .weights.unknown.find("W9"),
             std::string::npos);
 }
@@ -249,17 +249,19 @@ TEST(Quantization, ModulesLeftOutInEveryLayerStayPlainThoseInSomeAreUnknown) {
   Json config = {{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}};
   config["ignored_layers"] = left_out;
   const std::int64_t packed = kLinear - 32 * 4096 * 4096L;
-  EXPECT_EQ(parse(quantized(config)).weights.bytes(),
+  EXPECT_EQ(parse_weights(quantized(config)).weights.bytes(),
             2 * (kAll - packed) + packed + packed / 16384 * 4);
   config["ignored_layers"] = {"model.layers.*.self_attn.o_proj"};
-  EXPECT_EQ(parse(quantized(config)).weights.bytes(),
+  EXPECT_EQ(parse_weights(quantized(config)).weights.bytes(),
             2 * (kAll - packed) + packed + packed / 16384 * 4);
   left_out.erase(7);
   config["ignored_layers"] = left_out;
-  EXPECT_NE(parse(quantized(config)).weights.unknown.find("o_proj in its own way in 31 of 32"),
-            std::string::npos);
+  EXPECT_NE(
+      parse_weights(quantized(config)).weights.unknown.find("o_proj in its own way in 31 of 32"),
+      std::string::npos);
   config["ignored_layers"] = {"re:.*o_proj"};
-  EXPECT_NE(parse(quantized(config)).weights.unknown.find("re:.*o_proj"), std::string::npos);
+  EXPECT_NE(parse_weights(quantized(config)).weights.unknown.find("re:.*o_proj"),
+            std::string::npos);
 }
 
 TEST(Quantization, TheMixedCheckpointOfQwenIsCountedByItsLists) {

@@ -13,13 +13,13 @@ namespace {
 
 using testing::Json;
 
-ModelConfig parse(const Json& json) {
+ModelConfig parse_unknown(const Json& json) {
   return parse_model_config(json.dump(), "model.json");
 }
 
-std::string error_of(const Json& json) {
+std::string unknown_error(const Json& json) {
   try {
-    parse(json);
+    parse_unknown(json);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -33,9 +33,9 @@ Json unknown() {
 }
 
 TEST(UnknownFamily, WithThePlainFieldsAloneItIsReadAsPlainAttention) {
-  const ModelConfig model = parse(unknown());
+  const ModelConfig model = parse_unknown(unknown());
   EXPECT_EQ(model.model_type, "gpt9");
-  EXPECT_EQ(model.layers, parse(testing::llama()).layers);
+  EXPECT_EQ(model.layers, parse_unknown(testing::llama()).layers);
   EXPECT_TRUE(model.weights.parts.empty());
   EXPECT_NE(model.weights.unknown.find("gpt9 is not known"), std::string::npos);
   EXPECT_THROW(estimate_weights(model, 1), Error);
@@ -49,7 +49,7 @@ TEST(UnknownFamily, FieldsThatSayNothingAreNoObstacle) {
   json["use_sliding_window"] = false;
   json["is_encoder_decoder"] = false;
   json["layer_types"] = std::vector<std::string>(32, "full_attention");
-  EXPECT_EQ(parse(json).layers.size(), 32U);
+  EXPECT_EQ(parse_unknown(json).layers.size(), 32U);
 }
 
 TEST(UnknownFamily, AnyFieldThatHintsAtOtherRowsRefusesIt) {
@@ -69,32 +69,32 @@ TEST(UnknownFamily, AnyFieldThatHintsAtOtherRowsRefusesIt) {
   for (const auto& [name, value] : fields) {
     Json json = unknown();
     json[name] = value;
-    const std::string error = error_of(json);
+    const std::string error = unknown_error(json);
     EXPECT_NE(error.find("gpt9 is not known"), std::string::npos) << error;
     EXPECT_NE(error.find(name + " is set"), std::string::npos) << error;
     EXPECT_NE(error.find("supported: "), std::string::npos) << error;
   }
   Json json = unknown();
   json["layer_types"] = std::vector<std::string>(32, "linear_attention");
-  EXPECT_NE(error_of(json).find("layer_types names linear_attention"), std::string::npos);
+  EXPECT_NE(unknown_error(json).find("layer_types names linear_attention"), std::string::npos);
   for (const char* name : {"num_key_value_heads", "hidden_size", "num_hidden_layers"}) {
     Json without = unknown();
     without.erase(name);
-    EXPECT_NE(error_of(without).find(std::string(name) + " is missing"), std::string::npos);
+    EXPECT_NE(unknown_error(without).find(std::string(name) + " is missing"), std::string::npos);
   }
 }
 
 TEST(Traps, AnExplicitHeadDimStandsAboveHiddenSizeOverHeads) {
   Json json = testing::llama();
   json["head_dim"] = 64;
-  EXPECT_EQ(parse(json).layers[0].head_dim, 64);
+  EXPECT_EQ(parse_unknown(json).layers[0].head_dim, 64);
 }
 
 TEST(Traps, ASwitchedOffSlidingWindowIsNone) {
   Json json = testing::qwen3();
   json["use_sliding_window"] = false;
   json["sliding_window"] = 4096;
-  EXPECT_FALSE(parse(json).any_windowed());
+  EXPECT_FALSE(parse_unknown(json).any_windowed());
 }
 
 TEST(Traps, TheWindowPatternOfGemma3MovesTheFullLayers) {
@@ -103,7 +103,7 @@ TEST(Traps, TheWindowPatternOfGemma3MovesTheFullLayers) {
   json["num_hidden_layers"] = 12;
   json["sliding_window"] = 1024;
   json["sliding_window_pattern"] = 4;
-  const ModelConfig model = parse(json);
+  const ModelConfig model = parse_unknown(json);
   for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(model.layers[i].window, (i + 1) % 4 == 0 ? 0 : 1024) << i;
   }
@@ -112,14 +112,14 @@ TEST(Traps, TheWindowPatternOfGemma3MovesTheFullLayers) {
 TEST(Traps, TiedEmbeddingsCountOnce) {
   Json json = testing::llama();
   json["tie_word_embeddings"] = true;
-  EXPECT_EQ(parse(json).weights.parameters(), 8030261248 - 128256 * 4096L);
-  EXPECT_TRUE(parse(json).tied_embeddings);
+  EXPECT_EQ(parse_unknown(json).weights.parameters(), 8030261248 - 128256 * 4096L);
+  EXPECT_TRUE(parse_unknown(json).tied_embeddings);
 }
 
 TEST(Traps, Gemma3nStaysRefusedThoughItsFieldsMayLookPlain) {
   Json json = testing::llama();
   json["model_type"] = "gemma3n";
-  EXPECT_NE(error_of(json).find("gemma3n is not supported"), std::string::npos);
+  EXPECT_NE(unknown_error(json).find("gemma3n is not supported"), std::string::npos);
 }
 
 }  // namespace

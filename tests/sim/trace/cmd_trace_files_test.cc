@@ -13,13 +13,14 @@ namespace {
 
 using Result = testing::CommandResult;
 
-Result run(const std::vector<std::string>& args) {
+Result run_octavo(const std::vector<std::string>& args) {
   return testing::run_command(args);
 }
 
 TEST(TraceGen, MakesWhatAServingBenchmarkNeeds) {
-  const Result result = run({"trace", "gen", "poisson", "--rate", "2.5", "--input-tokens", "1000",
-                             "--output-tokens", "200", "--requests", "50", "--seed", "3"});
+  const Result result =
+      run_octavo({"trace", "gen", "poisson", "--rate", "2.5", "--input-tokens", "1000",
+                  "--output-tokens", "200", "--requests", "50", "--seed", "3"});
   ASSERT_EQ(result.status, kExitOk) << result.err;
   EXPECT_EQ(result.out.substr(0, result.out.find(",\"zipf")),
             R"({"octavo_trace":1,"block_size":16,"workload":"synthetic","seed":3,"requests":50,)"
@@ -33,11 +34,11 @@ TEST(TraceGen, MakesWhatAServingBenchmarkNeeds) {
 TEST(TraceGen, HelpOfEveryKindFitsAScreenAndItsExampleRuns) {
   for (const std::string kind :
        {"chat", "agent", "adversarial", "synthetic", "sessions", "tools", "media", "mix"}) {
-    const Result help = run({"trace", "gen", kind, "--help"});
+    const Result help = run_octavo({"trace", "gen", kind, "--help"});
     EXPECT_EQ(help.status, kExitOk);
     EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 40) << help.out;
     EXPECT_NE(help.out.find("octavo trace gen " + kind + " --seed 1"), std::string::npos);
-    const Result made = run({"trace", "gen", kind, "--seed", "1", "--requests", "20"});
+    const Result made = run_octavo({"trace", "gen", kind, "--seed", "1", "--requests", "20"});
     EXPECT_EQ(made.status, kExitOk) << made.err;
     EXPECT_EQ(sim::read_text(made.out).size(), 20U);
   }
@@ -53,7 +54,7 @@ TEST(TraceGen, RefusesAWrongCommandLine) {
         Args{"synthetic", "--turns", "2"}}) {
     Args args{"trace", "gen"};
     args.insert(args.end(), more.begin(), more.end());
-    const Result result = run(args);
+    const Result result = run_octavo(args);
     EXPECT_EQ(result.status, kExitUsage) << more[1] << " " << more.back() << result.err;
     EXPECT_EQ(result.out, "");
   }
@@ -62,12 +63,12 @@ TEST(TraceGen, RefusesAWrongCommandLine) {
 TEST(TraceConvert, WritesAFileWholeOrNotAtAll) {
   const std::string in = OCTAVO_SOURCE_DIR "/traces/chat.jsonl";
   const sim::TempFile file("old");
-  const Result bad = run({"trace", "convert", in, file.path(), "--to", "mooncake"});
+  const Result bad = run_octavo({"trace", "convert", in, file.path(), "--to", "mooncake"});
   EXPECT_EQ(bad.status, kExitBadInput);
   EXPECT_NE(bad.err.find(":2: session: has no place in the format"), std::string::npos) << bad.err;
   EXPECT_EQ(sim::slurp(file.path()), "old");
-  const Result good = run({"trace", "convert", in, file.path(), "--to", "mooncake", "--lossy",
-                           "--limit", "10", "--block-size", "16", "--json"});
+  const Result good = run_octavo({"trace", "convert", in, file.path(), "--to", "mooncake",
+                                  "--lossy", "--limit", "10", "--block-size", "16", "--json"});
   ASSERT_EQ(good.status, kExitOk) << good.err;
   const auto json = nlohmann::json::parse(good.out);
   EXPECT_EQ(json["written"], 10);
@@ -83,13 +84,14 @@ TEST(TraceConvert, WritesAFileWholeOrNotAtAll) {
 
 TEST(TraceConvert, WritesToStdoutAndTalksOnStderr) {
   const std::string in = OCTAVO_SOURCE_DIR "/traces/agent.jsonl";
-  const Result result = run({"trace", "convert", in, "-", "--limit", "5"});
+  const Result result = run_octavo({"trace", "convert", in, "-", "--limit", "5"});
   EXPECT_EQ(result.status, kExitOk);
   EXPECT_EQ(sim::read_text(result.out).size(), 5U);
   EXPECT_EQ(result.err, "5 of 5 requests written, blocks of 512 tokens\n");
-  EXPECT_EQ(run({"trace", "convert", in, "-", "--block-size", "7"}).status, kExitUsage);
-  EXPECT_EQ(run({"trace", "convert", in, "-", "--from-s", "2", "--to-s", "1"}).status, kExitUsage);
-  EXPECT_EQ(run({"trace", "convert", in, "/no/such/folder/x"}).status, kExitUsage);
+  EXPECT_EQ(run_octavo({"trace", "convert", in, "-", "--block-size", "7"}).status, kExitUsage);
+  EXPECT_EQ(run_octavo({"trace", "convert", in, "-", "--from-s", "2", "--to-s", "1"}).status,
+            kExitUsage);
+  EXPECT_EQ(run_octavo({"trace", "convert", in, "/no/such/folder/x"}).status, kExitUsage);
 }
 
 // Pool of two blocks of one token; the third request evicts the first one's block.
@@ -99,13 +101,14 @@ constexpr char kLog[] =
 
 TEST(CheckEvents, PrintsWhatAgreedAndTheFirstDifference) {
   const sim::TempFile log(kLog);
-  const Result same = run({"check-events", "--kv-events", log.path(), "--blocks", "2", "--json"});
+  const Result same =
+      run_octavo({"check-events", "--kv-events", log.path(), "--blocks", "2", "--json"});
   EXPECT_EQ(same.status, kExitOk) << same.err << same.out;
   const auto json = nlohmann::json::parse(same.out);
   EXPECT_EQ(json["same"], true);
   EXPECT_EQ(json["stores_agreed"], 2);
   EXPECT_EQ(json["removals_agreed"], 1);
-  const Result other = run({"check-events", "--kv-events", log.path(), "--blocks", "3"});
+  const Result other = run_octavo({"check-events", "--kv-events", log.path(), "--blocks", "3"});
   EXPECT_EQ(other.status, kExitCheckFailed);
   EXPECT_EQ(other.out,
             "2 requests, 4 tokens, 0 of them cached; blocks of 1 tokens\n"
@@ -113,17 +116,17 @@ TEST(CheckEvents, PrintsWhatAgreedAndTheFirstDifference) {
             "first difference, request 2, batch 2: the requests are over, and the log goes on\n"
             "  engine: BlockRemoved 0x0000000000000001, tokens 0 to 0 of its prefix\n"
             "  replay: none\n");
-  EXPECT_EQ(run({"check-events", "--kv-events", "-", "--blocks", "3"}).status, kExitUsage);
-  EXPECT_EQ(run({"check-events", "--kv-events", "/no/such", "--blocks", "3"}).status,
+  EXPECT_EQ(run_octavo({"check-events", "--kv-events", "-", "--blocks", "3"}).status, kExitUsage);
+  EXPECT_EQ(run_octavo({"check-events", "--kv-events", "/no/such", "--blocks", "3"}).status,
             kExitBadInput);
 }
 
 TEST(TraceEvents, PrintsFigures) {
   const sim::TempFile log(kLog);
-  const Result json = run({"trace", "events", log.path(), "--json"});
+  const Result json = run_octavo({"trace", "events", log.path(), "--json"});
   ASSERT_EQ(json.status, kExitOk);
   EXPECT_EQ(nlohmann::json::parse(json.out)["stored_blocks"], 2);
-  const Result text = run({"trace", "events", log.path()});
+  const Result text = run_octavo({"trace", "events", log.path()});
   EXPECT_EQ(text.out.substr(0, text.out.find('\n')), log.path() + ": KV events, framing lines");
   EXPECT_NE(text.out.find("BlockStored              2  2 blocks; by tokens a block 1: 2\n"),
             std::string::npos)

@@ -7,8 +7,8 @@ namespace {
 
 constexpr char kGood[] = R"({"timestamp":0,"input_length":1024,"output_length":1,"hash_ids":[0,1]})"
                          "\n";
-constexpr char kHeader[] = R"({"octavo_trace":1,"block_size":16})"
-                           "\n";
+constexpr char kFirstLine[] = R"({"octavo_trace":1,"block_size":16})"
+                              "\n";
 
 // The refusal of a Mooncake line that stands on line 3.
 std::string mooncake(const std::string& line) {
@@ -25,7 +25,7 @@ std::string fields(const std::string& timestamp,
 }
 
 std::string octavo(const std::string& line) {
-  return refusal(kHeader + line);
+  return refusal(kFirstLine + line);
 }
 
 const std::string kInt64 = "expected an integer in [0, 9223372036854775807]";
@@ -44,7 +44,7 @@ TEST(TraceErrors, RefuseWhatIsNoFileOfRequests) {
             folder.path() + ": is a directory, expected a trace file");
   EXPECT_EQ(refusal(""), ": is empty, expected a trace");
   EXPECT_EQ(refusal("\n  \r\n\t\n"), ": is empty, expected a trace");
-  EXPECT_EQ(refusal(kHeader), ":1: only a header, expected requests behind it");
+  EXPECT_EQ(refusal(kFirstLine), ":1: only a header, expected requests behind it");
 }
 
 TEST(TraceErrors, RefuseAnUnknownFormat) {
@@ -67,7 +67,7 @@ TEST(TraceErrors, RefuseAnUnknownFormat) {
 TEST(TraceErrors, FollowTheFormatAskedFor) {
   EXPECT_EQ(refusal(kGood, {.format = TraceFormat::Octavo}),
             ":1: octavo_trace: missing, expected the header of an Octavo trace");
-  EXPECT_EQ(refusal(kHeader, {.format = TraceFormat::Mooncake}),
+  EXPECT_EQ(refusal(kFirstLine, {.format = TraceFormat::Mooncake}),
             ":1: timestamp: missing, expected milliseconds");
 }
 
@@ -231,11 +231,11 @@ TEST(TraceErrors, RefuseABadHeader) {
             ":1: block_size: is out of range (0), " + kLength);
   EXPECT_EQ(refusal(R"({"octavo_trace":1,"block_size":2147483648})"),
             ":1: block_size: is out of range (2147483648), expected an integer in [1, 2147483647]");
-  EXPECT_EQ(refusal(std::string(kHeader), {.trace_block = 512}),
+  EXPECT_EQ(refusal(std::string(kFirstLine), {.trace_block = 512}),
             ":1: block_size: is 16, expected the trace block asked for, 512");
   const std::string request = R"({"time_ns":0,"input_tokens":1,"output_tokens":1,"block_ids":[1]})"
                               "\n";
-  EXPECT_EQ(refusal(kHeader + request + kHeader + request),
+  EXPECT_EQ(refusal(kFirstLine + request + kFirstLine + request),
             ":3: octavo_trace: a second header, expected a request (files cannot be joined end to "
             "end)");
 }

@@ -105,13 +105,13 @@ TEST(NullDevice, WhatIsReadFromItIsZero) {
 
 TEST(NullDevice, LiveBytesBeyond64BitsAreExhaustionAndCountNothing) {
   NullDevice device;
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  device.allocate(kMax);
+  constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+  device.allocate(kInt64Max);
   raised(ErrorCode::ResourceExhausted, [&] { device.allocate(1); });
   EXPECT_EQ(device.counters().allocations, 1);
-  device.deallocate(nullptr, kMax);
+  device.deallocate(nullptr, kInt64Max);
   device.allocate(2);
-  EXPECT_EQ(device.counters().allocated_bytes, kMax) << "saturates";
+  EXPECT_EQ(device.counters().allocated_bytes, kInt64Max) << "saturates";
   EXPECT_EQ(device.counters().live_bytes, 2);
   raised(ErrorCode::InvalidArgument, [&] { device.allocate(-1); });
 }
