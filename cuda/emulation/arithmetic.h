@@ -101,6 +101,12 @@ T __ldg(const T* address) {
   return *address;
 }
 
+/// A float2 or float4, aligned to its size.
+template <typename Vector>
+Vector load_current(const Vector* from) {
+  return *from;
+}
+
 /// A uint2 or uint4, aligned to its size.
 template <typename Vector>
 void store_global(void* to, Vector x) {

@@ -58,14 +58,11 @@ __device__ __forceinline__ void store_outs(const AttendPlan& plan,
   }
 }
 
-/// kInt4Keys, kInt4Values: which of the two codecs keys and values have.
+/// The partial results of an item that has a chunk.
 template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
-__global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const AttendPlan plan) {
-  OCTAVO_SHARED(IntShared<kHeadDim>, shared);
-  const AttendItem item = find_item(plan);
-  if (item.tile.num_rows <= 0) {
-    return;
-  }
+__device__ __forceinline__ void attend_to_integers(const AttendPlan& plan,
+                                                   const AttendItem& item,
+                                                   IntShared<kHeadDim>& shared) {
   const int num_rows = item.tile.num_rows;
   const PositionRange seen = seen_by_tile(plan, item);
   describe_rows(plan, item, shared);
@@ -93,6 +90,20 @@ __global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const Atten
   __syncthreads();
 
   store_outs<kInt4Values>(plan, num_rows, shared);
+}
+
+/// kInt4Keys, kInt4Values: which of the two codecs keys and values have.
+template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
+__global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const AttendPlan plan) {
+  OCTAVO_SHARED(IntShared<kHeadDim>, shared);
+  const AttendItem item = find_item(plan);
+  if (!begin_item(item, shared.finish)) {
+    return;
+  }
+  if (item.chunks > 0) {
+    attend_to_integers<kInt4Keys, kInt4Values>(plan, item, shared);
+  }
+  finish_item<kItemThreads, 8>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

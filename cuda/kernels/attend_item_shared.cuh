@@ -2,6 +2,7 @@
 // row by a warp. A block is four warps.
 #pragma once
 
+#include "attend_combine.cuh"
 #include "attend_scores.cuh"
 #include "attend_tile.cuh"
 #include "exact_math.cuh"
@@ -29,6 +30,7 @@ struct ItemShared {
   std::int32_t ends[kRows];
   float score_factor[kRows];  ///< Of a dot; NaN where the query is not finite.
   float out_factor[kRows];    ///< Of a weighted sum; NaN where a weight is not finite.
+  FinishShared<kRows> finish;
 };
 
 __device__ __forceinline__ bool contains(PositionRange range, int t) {

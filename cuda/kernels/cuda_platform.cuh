@@ -69,6 +69,26 @@ __device__ __forceinline__ void store_global(void* to, uint4 x) {
                : "memory");
 }
 
+/// Not from the first-level cache: it may hold the line as it was when an earlier block of the
+/// multiprocessor read its neighbours, and nothing brings it up to date.
+__device__ __forceinline__ float2 load_current(const float2* from) {
+  float2 x;
+  asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];"
+               : "=f"(x.x), "=f"(x.y)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return x;
+}
+
+__device__ __forceinline__ float4 load_current(const float4* from) {
+  float4 x;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return x;
+}
+
 __device__ __forceinline__ void mma_s8_s8(int (&c)[4],
                                           const std::uint32_t (&a)[4],
                                           std::uint32_t b0,
