@@ -101,10 +101,12 @@ T __ldg(const T* address) {
   return *address;
 }
 
-/// A float2 or float4, aligned to its size.
+/// A float2 or float4, aligned to its size; nothing when `on` is false.
 template <typename Vector>
-Vector load_current(const Vector* from) {
-  return *from;
+void load_current(const Vector* from, bool on, Vector& to) {
+  if (on) {
+    to = *from;
+  }
 }
 
 /// A uint2 or uint4, aligned to its size.

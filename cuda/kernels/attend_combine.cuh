@@ -59,9 +59,10 @@ __device__ __forceinline__ CombineRow find_combine_row(const AttendPlan& plan,
 __device__ __forceinline__ float2 max_sum_of(const AttendPlan& plan,
                                              const CombineRow& row,
                                              std::int32_t c) {
-  return c < row.chunks
-             ? load_current(reinterpret_cast<const float2*>(plan.max_sums) + row.slot + c)
-             : make_float2(minus_infinity(), 0.0f);
+  float2 max_sum = make_float2(minus_infinity(), 0.0f);
+  load_current(reinterpret_cast<const float2*>(plan.max_sums) + row.slot + c, c < row.chunks,
+               max_sum);
+  return max_sum;
 }
 
 /// M, in all lanes. `mine`: the m of the chunk whose number is the lane's.
@@ -85,14 +86,13 @@ __device__ __forceinline__ float max_of_chunks(const AttendPlan& plan,
 /// The lane's quads of kAhead chunks, those of them that are there.
 template <int kAhead>
 __device__ __forceinline__ void load_chunks(const float* outs,
-                                            std::int64_t v_head_dim,
-                                            std::int32_t chunks,
+                                            int v_head_dim,
+                                            int chunks,
                                             Registers<float4, kAhead>& part) {
   OCTAVO_UNROLL
   for (int i = 0; i < kAhead; ++i) {
-    if (i < chunks) {
-      part[i] = load_current(reinterpret_cast<const float4*>(outs + i * v_head_dim));
-    }
+    load_current(reinterpret_cast<const float4*>(outs + std::int64_t{i} * v_head_dim), i < chunks,
+                 part[i]);
   }
 }
 
@@ -129,8 +129,8 @@ __device__ __forceinline__ void store_partials(const AttendPlan& plan, const Com
     }
     OCTAVO_NO_UNROLL
     for (std::int64_t d = 4 * lane; d < v_head_dim; d += kQuadElements) {
-      const float4 x = seen ? load_current(reinterpret_cast<const float4*>(out + d))
-                            : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      float4 x = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      load_current(reinterpret_cast<const float4*>(out + d), seen, x);
       float* const to = arg.partial_out + at * v_head_dim + d;  // Aligned to four bytes alone.
       to[0] = x.x;
       to[1] = x.y;
@@ -184,12 +184,12 @@ __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
     }
     OCTAVO_UNROLL
     for (int i = 0; i < kAhead; ++i) {
-      const float x = __shfl_sync(kWholeWarp, weight, (c + i) % 32);
-      const float sum = __shfl_sync(kWholeWarp, max_sum.y, (c + i) % 32);
-      if (c + i < chunks) {
-        l = __fmaf_rn(sum, x, l);
-        o = add_weighted(part[i], x, o);
+      if (c + i >= chunks) {
+        break;
       }
+      const float x = __shfl_sync(kWholeWarp, weight, c + i);
+      l = __fmaf_rn(__shfl_sync(kWholeWarp, max_sum.y, c + i), x, l);
+      o = add_weighted(part[i], x, o);
     }
     outs += kAhead * v_head_dim;
     load_chunks<kAhead>(outs, v_head_dim, loads - c - kAhead, part);

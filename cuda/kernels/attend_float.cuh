@@ -211,14 +211,14 @@ __device__ __forceinline__ void attend_to_floats(const AttendPlan& plan,
   float_outs<Shape>(plan, item, at, o, shared);
 }
 
-/// Blocks of a multiprocessor: what the registers of the sums leave room for, of whole F32 units,
-/// and of conversions of E4M3 where no instruction does them.
+/// Blocks of a multiprocessor: what the registers of the sums leave room for, of a combination, of
+/// whole F32 units, and of conversions of E4M3 where no instruction does them.
 constexpr int float_blocks(RowFormat format, int rows) {
   const bool converts = format == RowFormat::E4M3 && !OCTAVO_HAS_FP8_INSTRUCTIONS;
   if (rows > 4 || format == RowFormat::F32 || converts) {
     return rows > 4 ? 4 : 5;
   }
-  return rows == 4 ? 6 : rows == 2 ? 7 : 8;
+  return rows > 2 ? 6 : 7;
 }
 
 template <typename Shape>

@@ -70,23 +70,23 @@ __device__ __forceinline__ void store_global(void* to, uint4 x) {
 }
 
 /// Not from the first-level cache: it may hold the line as it was when an earlier block of the
-/// multiprocessor read its neighbours, and nothing brings it up to date.
-__device__ __forceinline__ float2 load_current(const float2* from) {
-  float2 x;
-  asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];"
-               : "=f"(x.x), "=f"(x.y)
-               : "l"(__cvta_generic_to_global(from))
-               : "memory");
-  return x;
+/// multiprocessor read its neighbours, and nothing brings it up to date. `to` stays as it is when
+/// `on` is false.
+__device__ __forceinline__ void load_current(const float2* from, bool on, float2& to) {
+  asm volatile(
+      "{ .reg .pred %%on; setp.ne.s32 %%on, %3, 0; @%%on ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
+      : "+f"(to.x), "+f"(to.y)
+      : "l"(__cvta_generic_to_global(from)), "r"(on ? 1 : 0)
+      : "memory");
 }
 
-__device__ __forceinline__ float4 load_current(const float4* from) {
-  float4 x;
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-               : "l"(__cvta_generic_to_global(from))
-               : "memory");
-  return x;
+__device__ __forceinline__ void load_current(const float4* from, bool on, float4& to) {
+  asm volatile(
+      "{ .reg .pred %%on; setp.ne.s32 %%on, %5, 0; "
+      "@%%on ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4]; }"
+      : "+f"(to.x), "+f"(to.y), "+f"(to.z), "+f"(to.w)
+      : "l"(__cvta_generic_to_global(from)), "r"(on ? 1 : 0)
+      : "memory");
 }
 
 __device__ __forceinline__ void mma_s8_s8(int (&c)[4],

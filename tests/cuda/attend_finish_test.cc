@@ -138,6 +138,23 @@ TEST(AttendFinish, ManyRowsOfManyTiles) {
   }
 }
 
+// The largest score may lie behind the first 32, and with them behind the first of their weights.
+TEST(AttendFinish, MoreChunksThanAWarpWeighsAtOnce) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    AttendCase test = case_of(kBF16Rows, 2);
+    test.seed = seed;
+    test.kv_heads = 1;
+    test.lengths = {40 * 256 + 9};
+    test.queries = {1};
+    const CaseData data = make_data(test);
+    emulation::LaunchSequence launches{.options = {.seed = seed}};
+    WatchedWorkspace workspace;
+    const auto device = attending_in(workspace, launches, {});
+    EXPECT_EQ(difference(run_case(test, data, *device), expected_of(test, data)), "") << seed;
+    EXPECT_FALSE(workspace.has_counted());
+  }
+}
+
 TEST(AttendFinish, FastResultsDependOnNoOrderEither) {
   const AttendCase test = case_of(kBF16Rows, 5);
   const CaseData data = make_data(test);

@@ -19,8 +19,8 @@ family() {
       tests="$few:AttendFloat.EveryGroup*:Attend.NoOrderOfThreads*"
       ;;
     combine)
-      sources=(attend.cu attend_float_bf16.cu attend_general.cu)
-      few="$one:Attend.ALong*:AttendFinish.AnyBlock*"
+      sources=(attend.cu attend_float_bf16.cu)
+      few="$one:AttendFinish.AnyBlock*:AttendFinish.MoreChunks*"
       tests="$few:AttendFinish.*:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*"
       ;;
     int)

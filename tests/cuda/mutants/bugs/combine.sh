@@ -1,4 +1,4 @@
-# The combination of chunks at the end of attention, here over float rows and in the general kernel.
+# The combination of chunks at the end of attention, behind float rows.
 # shellcheck shell=bash
 bug 10 'multiplies by the reciprocal, does not divide'
 edit kernels/attend_combine.cuh <<'EDIT'
@@ -63,9 +63,9 @@ edit kernels/attend_combine.cuh <<'EDIT'
 EDIT
 bug 22 'one partial result too many is read'
 edit kernels/attend_combine.cuh <<'EDIT'
-    if (i < chunks) {
+v_head_dim), i < chunks,
 ====
-    if (i <= chunks) {
+v_head_dim), i <= chunks,
 EDIT
 bug 23 'reads elements beyond the row'
 edit kernels/attend_combine.cuh <<'EDIT'
