@@ -29,6 +29,10 @@ inline float __fmaf_rn(float a, float b, float c) {
 inline float __fsqrt_rn(float a) {
   return __builtin_sqrtf(a);
 }
+/// The other one when one is a NaN.
+inline float fmaxf(float a, float b) {
+  return __builtin_fmaxf(a, b);
+}
 
 /// To the nearest integer, ties to even; the nearest there is beyond the range, 0 for a NaN.
 inline int __float2int_rn(float x) {

@@ -26,18 +26,20 @@ __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
   LaneScores p;
   finish_scores(plan.arg, seen, shared.score_factor[row], shared.dots[row], shared.key_scales, p);
   const float m = max_of_row(p);
+  // Of a position that the row does not see it is 2^-infinity = 0; or a NaN, where m is -infinity
+  // and all that the row sees gives NaNs too.
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    p.x[i] = contains(seen, lane + 32 * i) ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
+    p.x[i] = exp2_spec(__fsub_rn(p.x[i], m));
   }
   const float l = sum_of_row(p);
   const std::uint32_t largest = scale_weights(plan.arg, seen, shared.value_scales, p);
   const FixedPoint scale = fixed_point<kWeightBits>(largest_of_lanes<32>(largest));
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    const std::int32_t fixed = to_fixed(p.x[i], scale);
+    const std::uint32_t fixed = to_fixed_bits16(p.x[i], scale);
     shared.limbs[row][lane + 32 * i] = static_cast<std::uint8_t>(fixed >> 8);
-    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed & 0xFF);
+    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed);
   }
   if (lane == 0) {
     shared.out_factor[row] = scale.from_integer;

@@ -30,12 +30,11 @@ __device__ __forceinline__ float max_of_row(const LaneScores& scores) {
   float m = minus_infinity();
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    m = scores.x[i] > m ? scores.x[i] : m;
+    m = fmaxf(m, scores.x[i]);
   }
   OCTAVO_UNROLL
   for (int offset = 16; offset > 0; offset /= 2) {
-    const float other = __shfl_xor_sync(kWholeWarp, m, offset);
-    m = other > m ? other : m;
+    m = fmaxf(m, __shfl_xor_sync(kWholeWarp, m, offset));
   }
   return m;
 }

@@ -13,6 +13,7 @@
 //     no more than on the side that writes
 //     dim3, int2, int4, uint2, uint4, float2, float4 and their make_*
 //     __ldg, __byte_perm, __dp4a, __popc, __clz, __ffs, min and max of two integers of one type,
+//     fmaxf (the other one of a NaN),
 //     __float_as_uint, __uint_as_float, __float_as_int, __int_as_float
 //     __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __fsqrt_rn, __float2int_rn,
 //     __int2float_rn, __uint2float_rn: rounded where they are written. Not the operators + - * / on
