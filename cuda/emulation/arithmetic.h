@@ -89,6 +89,10 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   return result;
 }
 
+inline unsigned and_xor(unsigned x, unsigned mask, unsigned flip) {
+  return (x & mask) ^ flip;
+}
+
 /// c + the products of the four signed bytes of a and b, modulo 2^32.
 inline int __dp4a(int a, int b, int c) {
   auto sum = static_cast<unsigned>(c);

@@ -78,7 +78,7 @@ __device__ __forceinline__ void attend_to_integers(const AttendPlan& plan,
 
   multiply_keys<kInt4Keys>(seen, num_rows, shared);
   ValuesAhead<kInt4Values> ahead;
-  ahead.load(shared, seen);
+  ahead.load(shared);
   async_copy_wait<0>();
   __syncthreads();
 

@@ -54,10 +54,10 @@ __device__ __forceinline__ std::uint32_t to_fixed_bits16(float x, FixedPoint sca
 /// Four int4 codes of a word as int8, times 16: bits 7..4 of each byte hold code + 8, and flipping
 /// the top bit subtracts 8 * 16. Sums of such products are 16 times too large, exactly.
 __device__ __forceinline__ std::uint32_t high_nibbles(std::uint32_t word) {
-  return (word & 0xF0F0F0F0u) ^ 0x80808080u;
+  return and_xor(word, 0xF0F0F0F0u, 0x80808080u);
 }
 __device__ __forceinline__ std::uint32_t low_nibbles(std::uint32_t word) {
-  return ((word << 4) & 0xF0F0F0F0u) ^ 0x80808080u;
+  return and_xor(word << 4, 0xF0F0F0F0u, 0x80808080u);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

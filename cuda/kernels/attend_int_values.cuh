@@ -26,21 +26,20 @@ __device__ __forceinline__ int first_of_step(int step, int warp) {
   return (step * kItemWarps + warp) * kStepPositions;
 }
 
-/// Loads elements 64 slice + 8 group .. + 7 of positions first + 8 tig .. + 7. What no row sees is
-/// not read; its weights are 0, so that any bytes do.
+/// Loads elements 64 slice + 8 group .. + 7 of positions first + 8 tig .. + 7. The weights of what
+/// no row sees are 0, so that any bytes do.
 template <bool kInt4, int kHeadDim>
 __device__ __forceinline__ void load_values(const IntShared<kHeadDim>& shared,
-                                            PositionRange seen,
                                             int slice,
                                             int first,
                                             ValueWords<kInt4>& values) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
   const int tig = static_cast<int>(threadIdx.x) % 4;
   const int element = slice * kSliceElements + 8 * group;
+  const bool on = kHeadDim % kSliceElements == 0 || element < kHeadDim;
   OCTAVO_UNROLL
   for (int i = 0; i < 8; ++i) {
     const int t = first + 8 * tig + i;
-    const bool on = contains(seen, t) && (kHeadDim % kSliceElements == 0 || element < kHeadDim);
     if constexpr (kInt4) {
       values.words[i][0] =
           on ? __ldg(reinterpret_cast<const std::uint32_t*>(shared.value_rows[t] + element / 2))
@@ -146,11 +145,11 @@ struct ValuesAhead {
   ValueWords<kInt4> steps[kValueSteps];
 
   template <int kHeadDim>
-  __device__ __forceinline__ void load(const IntShared<kHeadDim>& shared, PositionRange seen) {
+  __device__ __forceinline__ void load(const IntShared<kHeadDim>& shared) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     OCTAVO_UNROLL
     for (int step = 0; step < kValueSteps; ++step) {
-      load_values<kInt4, kHeadDim>(shared, seen, 0, first_of_step(step, warp), steps[step]);
+      load_values<kInt4, kHeadDim>(shared, 0, first_of_step(step, warp), steps[step]);
     }
   }
 };
@@ -182,7 +181,7 @@ __device__ __forceinline__ void weigh_values(PositionRange seen,
       const std::uint32_t a[4] = {high.x, low.x, high.y, low.y};
       sums.add(a, ahead.steps[step]);
       if (slice + 1 < kSlices) {
-        load_values<kInt4, kHeadDim>(shared, seen, slice + 1, first, ahead.steps[step]);
+        load_values<kInt4, kHeadDim>(shared, slice + 1, first, ahead.steps[step]);
       }
     }
     if (group < num_rows) {

@@ -56,6 +56,15 @@ __device__ __forceinline__ void async_copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
 }
 
+/// (x & mask) ^ flip. nvcc makes two instructions of it where both are constants.
+__device__ __forceinline__ std::uint32_t and_xor(std::uint32_t x,
+                                                 std::uint32_t mask,
+                                                 std::uint32_t flip) {
+  std::uint32_t y;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6A;" : "=r"(y) : "r"(x), "r"(mask), "r"(flip));
+  return y;
+}
+
 /// Aligned to the vector's size.
 __device__ __forceinline__ void store_global(void* to, uint2 x) {
   asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(x.x),

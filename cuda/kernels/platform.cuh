@@ -33,6 +33,7 @@
 //     async_copy_commit(), async_copy_wait<N>()
 //     store_global(to, x)                    a uint2 or uint4 to global memory in one access; an
 //                                            assignment may be split where many stand together
+//     and_xor(x, mask, flip)                 (x & mask) ^ flip in one instruction
 //     load_current(from, on, to)             a float2 or float4 of global memory that other blocks
 //                                            of the launch have written; nothing when `on` is false
 //     mma_s8_s8(c, a, b0, b1), mma_u8_s8     m16n8k32, int32 accumulators: exact
