@@ -24,6 +24,7 @@ struct CombineRow {
   std::int32_t first_chunk;
   std::int32_t chunks;  ///< That it sees; 0: nothing.
   float sink;           ///< In powers of two; -infinity without.
+  bool has_sink;
 };
 
 /// What finish_item shares among the threads of a block.
@@ -50,8 +51,9 @@ __device__ __forceinline__ CombineRow find_combine_row(const AttendPlan& plan,
     first.chunk = found.first_chunk;
     found.slot = slot_of(plan, first, row);
   }
+  found.has_sink = arg.sinks != nullptr;
   found.sink =
-      arg.sinks == nullptr ? minus_infinity() : __fadd_rn(__fmul_rn(arg.sinks[head], kLog2E), 0.0f);
+      found.has_sink ? __fadd_rn(__fmul_rn(arg.sinks[head], kLog2E), 0.0f) : minus_infinity();
   return found;
 }
 
@@ -81,6 +83,14 @@ __device__ __forceinline__ float max_of_chunks(const AttendPlan& plan,
     m = other > m ? other : m;
   }
   return m;
+}
+
+/// L before any chunk is added to it: the sink's weight, if there is a sink.
+__device__ __forceinline__ float sum_of_sink(const CombineRow& row, float m) {
+  if (row.chunks == 0) {
+    return m > minus_infinity() ? 1.0f : 0.0f;
+  }
+  return row.has_sink ? exp2_spec(__fsub_rn(row.sink, m)) : 0.0f;
 }
 
 /// The lane's quads of kAhead chunks, those of them that are there.
@@ -140,15 +150,16 @@ __device__ __forceinline__ void store_partials(const AttendPlan& plan, const Com
   }
 }
 
-/// The quotients of a quad from element d on, or zeros where the row sees nothing.
+/// The quotients of a quad from element d on, or zeros where the row sees nothing. A loop, so that
+/// there is the code of one division and of one conversion.
 __device__ __forceinline__ void store_result(
     const AttendPlan& plan, const CombineRow& row, std::int64_t d, float l, float4 o) {
   const StepResultArg& out = plan.arg.out;
-  const float sums[4] = {o.x, o.y, o.z, o.w};
-  OCTAVO_UNROLL
+  OCTAVO_NO_UNROLL
   for (int e = 0; e < 4; ++e) {
-    const float x = row.chunks == 0 ? 0.0f : one_nan(__fdiv_rn(sums[e], l));
+    const float x = row.chunks == 0 ? 0.0f : one_nan(__fdiv_rn(o.x, l));
     store_element(out.dtype, out.data, row.out_at + d + e, x);
+    o = make_float4(o.y, o.z, o.w, o.x);
   }
 }
 
@@ -166,20 +177,22 @@ __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
   const int chunks = row.chunks;
   const int loads = d < v_head_dim ? chunks : 0;
   const float* outs = plan.outs + row.slot * v_head_dim + d;
-  float2 max_sum = max_sum_of(plan, row, lane);
-  Registers<float4, kAhead> part = {};
-  load_chunks<kAhead>(outs, v_head_dim, loads, part);
-  const float m = max_of_chunks(plan, row, max_sum.x);
-  float l = arg.sinks == nullptr ? 0.0f : exp2_spec(__fsub_rn(row.sink, m));
-  if (chunks == 0) {
-    l = m > minus_infinity() ? 1.0f : 0.0f;
-  }
   float4 o = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  float weight = 0.0f;  // 2^(m - M) of a chunk, a chunk a lane.
-  OCTAVO_NO_UNROLL
-  for (int c = 0; c < chunks; c += kAhead) {
+  float2 max_sum = make_float2(minus_infinity(), 0.0f);  // Of a chunk, a chunk a lane;
+  float weight = 0.0f;                                   // its 2^(m - M).
+  float m = 0.0f;
+  float l = 0.0f;
+  Registers<float4, kAhead> part = {};
+  int c = 0;
+  do {
+    load_chunks<kAhead>(outs, v_head_dim, loads - c, part);
+    outs += kAhead * v_head_dim;
     if (c % 32 == 0) {
-      max_sum = c == 0 ? max_sum : max_sum_of(plan, row, c + lane);
+      max_sum = max_sum_of(plan, row, c + lane);
+      if (c == 0) {
+        m = max_of_chunks(plan, row, max_sum.x);
+        l = sum_of_sink(row, m);
+      }
       weight = exp2_spec(__fsub_rn(max_sum.x, m));
     }
     OCTAVO_UNROLL
@@ -191,9 +204,8 @@ __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
       l = __fmaf_rn(__shfl_sync(kWholeWarp, max_sum.y, c + i), x, l);
       o = add_weighted(part[i], x, o);
     }
-    outs += kAhead * v_head_dim;
-    load_chunks<kAhead>(outs, v_head_dim, loads - c - kAhead, part);
-  }
+    c += kAhead;
+  } while (c < chunks);
   if (d < v_head_dim) {
     store_result(plan, row, d, l, o);
   }

@@ -103,10 +103,10 @@ bool is_softmax(const Loop& loop) {
          loop.count(kLoad) == 0;
 }
 
-// The loop over the chunks of a row that is combined.
+// The loop over the chunks of a row that is combined, and those around it. In it is the search for
+// the largest score, which the first iteration does.
 bool is_combination(const Loop& loop) {
-  return loop.is_innermost && loop.count(kMultiplyAdd) > 0 && loop.count(kShuffle) > 0 &&
-         loop.count(kLoad) > 0;
+  return loop.count(kMultiplyAdd) > 0 && loop.count(kShuffle) > 0 && loop.count(kLoad) > 0;
 }
 
 void count_softmax(const SassCode& code,

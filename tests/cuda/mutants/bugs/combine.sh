@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 bug 10 'multiplies by the reciprocal, does not divide'
 edit kernels/attend_combine.cuh <<'EDIT'
-one_nan(__fdiv_rn(sums[e], l))
+one_nan(__fdiv_rn(o.x, l))
 ====
-one_nan(__fmul_rn(sums[e], __fdiv_rn(1.0f, l)))
+one_nan(__fmul_rn(o.x, __fdiv_rn(1.0f, l)))
 EDIT
 bug 2 'no barrier between rows that are found and rows that are read'
 edit kernels/attend_combine.cuh <<'EDIT'
@@ -39,9 +39,9 @@ __fadd_rn(__fmul_rn(part.x, x), o.x)
 EDIT
 bug 18 'the sink is no part of the sum' values
 edit kernels/attend_combine.cuh <<'EDIT'
-  float l = arg.sinks == nullptr ? 0.0f : exp2_spec(__fsub_rn(row.sink, m));
+  return row.has_sink ? exp2_spec(__fsub_rn(row.sink, m)) : 0.0f;
 ====
-  float l = 0.0f;
+  return 0.0f;
 EDIT
 bug 19 'the sink is no part of the maximum' values
 edit kernels/attend_combine.cuh <<'EDIT'
@@ -119,9 +119,9 @@ static_cast<unsigned>(item.chunks);
 EDIT
 bug 31 'the weights of the first 32 chunks are those of all' values
 edit kernels/attend_combine.cuh <<'EDIT'
-    if (c % 32 == 0) {
+      weight = exp2_spec(__fsub_rn(max_sum.x, m));
 ====
-    if (c == 0) {
+      weight = c == 0 ? exp2_spec(__fsub_rn(max_sum.x, m)) : weight;
 EDIT
 bug 32 'a tile that sees nothing has no results' values
 edit kernels/attend_tile.cuh <<'EDIT'
