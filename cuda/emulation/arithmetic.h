@@ -29,6 +29,10 @@ inline float __fmaf_rn(float a, float b, float c) {
 inline float __fsqrt_rn(float a) {
   return __builtin_sqrtf(a);
 }
+/// The other one when one is a NaN.
+inline float fmaxf(float a, float b) {
+  return __builtin_fmaxf(a, b);
+}
 
 /// To the nearest integer, ties to even; the nearest there is beyond the range, 0 for a NaN.
 inline int __float2int_rn(float x) {
@@ -85,6 +89,10 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   return result;
 }
 
+inline unsigned and_xor(unsigned x, unsigned mask, unsigned flip) {
+  return (x & mask) ^ flip;
+}
+
 /// c + the products of the four signed bytes of a and b, modulo 2^32.
 inline int __dp4a(int a, int b, int c) {
   auto sum = static_cast<unsigned>(c);
@@ -99,6 +107,14 @@ inline int __dp4a(int a, int b, int c) {
 template <typename T>
 T __ldg(const T* address) {
   return *address;
+}
+
+/// A float2 or float4, aligned to its size; nothing when `on` is false.
+template <typename Vector>
+void load_current(const Vector* from, bool on, Vector& to) {
+  if (on) {
+    to = *from;
+  }
 }
 
 /// A uint2 or uint4, aligned to its size.

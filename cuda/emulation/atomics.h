@@ -57,6 +57,17 @@ T atomic_max(T* address, T value) {
   return old;
 }
 
+template <typename T>
+T atomic_inc(T* address, T most) {
+  before_atomic(address);
+  T old = __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(address, &old, old >= most ? T{0} : old + 1, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  after_atomic(address);
+  return old;
+}
+
 }  // namespace octavo::emulation
 
 namespace octavo::cuda {
@@ -81,6 +92,11 @@ inline int atomicMax(int* address, int value) {
 }
 inline unsigned atomicMax(unsigned* address, unsigned value) {
   return emulation::atomic_max(address, value);
+}
+
+/// Counts from 0 to `most` and begins again. What was there.
+inline unsigned atomicInc(unsigned* address, unsigned most) {
+  return emulation::atomic_inc(address, most);
 }
 
 /// Stores `value` if `expected` is there. What was there.

@@ -1,8 +1,10 @@
 #include "octavo/cuda/emulated_device.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "kernel_device.h"
 #include "octavo/error.h"
@@ -31,6 +33,14 @@ class HostWorkspace final : public Workspace {
   }
 
  private:
+  unsigned* counters_at_least(std::int64_t count, bool clear) override {
+    const auto size = static_cast<std::size_t>(count);
+    if (clear || size > counters_.size()) {
+      counters_ = std::vector<unsigned>(std::max(size, counters_.size()));  // Again of exact size.
+    }
+    return counters_.data();
+  }
+
   static constexpr std::size_t kAlignment = 256;
   struct Free {
     void operator()(unsigned char* memory) const noexcept {
@@ -39,6 +49,7 @@ class HostWorkspace final : public Workspace {
   };
   std::unique_ptr<unsigned char, Free> memory_;
   std::int64_t size_bytes_ = 0;
+  std::vector<unsigned> counters_;
 };
 
 emulation::CopyTime copy_time(AsyncCopies copies) {

@@ -1,10 +1,10 @@
 // Chunks become one result (NUMERICS.md, 8.4): maxima, then sums over the chunks in their order.
 //
-// Grid: a warp for each row of each tile and KV head, four in a block, in x. Elements are
-// independent, chunks are not: a lane takes quads of elements through all chunks, up to eight loads
-// in flight. Reads what the item kernels wrote, 4 * (v_head_dim + 2) bytes a chunk; with many
-// chunks that bounds it, with few the launch does. One warp a row, as finding the row costs each
-// warp as much as a dozen chunks do.
+// No launch of its own: a block counts itself when its partial results are written, and the last of
+// a tile and KV head combines all of theirs. Which block that is shows in no result. A warp does a
+// row, a lane quads of its elements: elements are independent, chunks are not. It reads
+// 4 * (v_head_dim + 2) bytes a row and chunk from the L2 cache while other blocks attend, but for
+// the last tiles of a launch.
 #pragma once
 
 #include "attend_scores.cuh"
@@ -14,26 +14,24 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-constexpr int kCombineThreads = 128;
-constexpr int kCombineBlocks = 5;  ///< On a multiprocessor: up to 96 registers a thread.
-constexpr int kCombineWarps = kCombineThreads / 32;
-constexpr int kCombineChunks = 32;     ///< That a warp weighs at a time.
 constexpr int kQuadElements = 4 * 32;  ///< Of a warp, a quad a lane.
-
-/// What a warp multiplies chunks by.
-struct CombineWeight {
-  float x;  ///< 2^(m - M)
-  float l;
-};
 
 /// A row whose chunks are combined.
 struct CombineRow {
-  std::int64_t index = 0;   ///< token * q_heads + head
-  std::int64_t out_at = 0;  ///< First element in arg.out.
-  std::int64_t slot = 0;    ///< Of the first chunk that it sees.
-  std::int32_t first_chunk = 0;
-  std::int32_t chunks = 0;  ///< That it sees; 0: nothing.
-  float sink = 0.0f;        ///< In powers of two; -infinity without.
+  std::int64_t index;   ///< token * q_heads + head
+  std::int64_t out_at;  ///< First element in arg.out.
+  std::int64_t slot;    ///< Of the first chunk that it sees.
+  std::int32_t first_chunk;
+  std::int32_t chunks;  ///< That it sees; 0: nothing.
+  float sink;           ///< In powers of two; -infinity without.
+  bool has_sink;
+};
+
+/// What finish_item shares among the threads of a block.
+template <std::size_t kRows>
+struct FinishShared {
+  AttendItem item;
+  CombineRow rows[kRows];
 };
 
 __device__ __forceinline__ CombineRow find_combine_row(const AttendPlan& plan,
@@ -43,7 +41,7 @@ __device__ __forceinline__ CombineRow find_combine_row(const AttendPlan& plan,
   const std::int64_t token = token_of(plan, item.tile, row);
   const std::int64_t head = head_of(plan, item.tile, item.kv_head, row);
   const PositionRange seen = seen_by(plan, item.tile, row);
-  CombineRow found;
+  CombineRow found = {};
   found.index = token * arg.q_heads + head;
   found.out_at = token * arg.out.token_stride + head * arg.out.head_stride;
   if (!seen.empty()) {
@@ -53,17 +51,30 @@ __device__ __forceinline__ CombineRow find_combine_row(const AttendPlan& plan,
     first.chunk = found.first_chunk;
     found.slot = slot_of(plan, first, row);
   }
+  found.has_sink = arg.sinks != nullptr;
   found.sink =
-      arg.sinks == nullptr ? minus_infinity() : __fadd_rn(__fmul_rn(arg.sinks[head], kLog2E), 0.0f);
+      found.has_sink ? __fadd_rn(__fmul_rn(arg.sinks[head], kLog2E), 0.0f) : minus_infinity();
   return found;
 }
 
-/// M, in all lanes.
-__device__ __forceinline__ float max_of_chunks(const AttendPlan& plan, const CombineRow& row) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+/// (m, l) of a chunk of those that the row sees; (-infinity, 0) beyond them.
+__device__ __forceinline__ float2 max_sum_of(const AttendPlan& plan,
+                                             const CombineRow& row,
+                                             std::int32_t c) {
+  float2 max_sum = make_float2(minus_infinity(), 0.0f);
+  load_current(reinterpret_cast<const float2*>(plan.max_sums) + row.slot + c, c < row.chunks,
+               max_sum);
+  return max_sum;
+}
+
+/// M, in all lanes. `mine`: the m of the chunk whose number is the lane's.
+__device__ __forceinline__ float max_of_chunks(const AttendPlan& plan,
+                                               const CombineRow& row,
+                                               float mine) {
   float m = row.sink > minus_infinity() ? row.sink : minus_infinity();
-  for (std::int32_t c = lane; c < row.chunks; c += 32) {
-    const float chunk = plan.max_sums[2 * (row.slot + c)];
+  m = mine > m ? mine : m;
+  for (std::int32_t c = static_cast<int>(threadIdx.x) % 32 + 32; c < row.chunks; c += 32) {
+    const float chunk = max_sum_of(plan, row, c).x;
     m = chunk > m ? chunk : m;
   }
   OCTAVO_UNROLL
@@ -74,45 +85,30 @@ __device__ __forceinline__ float max_of_chunks(const AttendPlan& plan, const Com
   return m;
 }
 
-/// Adds `chunks` chunks from `outs` on, whose weights are in shared memory, to L and to the lane's
-/// quads, of which `count` are there.
-template <int kQuads>
-__device__ __forceinline__ void add_chunks(const float* outs,
-                                           std::int64_t v_head_dim,
-                                           int count,
-                                           int chunks,
-                                           const CombineWeight* weights,
-                                           float& l,
-                                           Registers<float4, kQuads>& o) {
-  constexpr int kAhead = kQuads >= 8 ? 1 : 8 / kQuads;
-  OCTAVO_NO_UNROLL
-  for (int c0 = 0; c0 < chunks; c0 += kAhead) {
-    Registers<Registers<float4, kQuads>, kAhead> part;
-    OCTAVO_UNROLL
-    for (int i = 0; i < kAhead; ++i) {
-      OCTAVO_UNROLL
-      for (int q = 0; q < kQuads; ++q) {
-        part[i][q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (c0 + i < chunks && q < count) {
-          part[i][q] =
-              *reinterpret_cast<const float4*>(outs + (c0 + i) * v_head_dim + q * kQuadElements);
-        }
-      }
-    }
-    OCTAVO_UNROLL
-    for (int i = 0; i < kAhead; ++i) {
-      if (c0 + i < chunks) {
-        const CombineWeight weight = weights[c0 + i];
-        l = __fmaf_rn(weight.l, weight.x, l);
-        OCTAVO_UNROLL
-        for (int q = 0; q < kQuads; ++q) {
-          o[q] = make_float4(
-              __fmaf_rn(part[i][q].x, weight.x, o[q].x), __fmaf_rn(part[i][q].y, weight.x, o[q].y),
-              __fmaf_rn(part[i][q].z, weight.x, o[q].z), __fmaf_rn(part[i][q].w, weight.x, o[q].w));
-        }
-      }
-    }
+/// L before any chunk is added to it: the sink's weight, if there is a sink.
+__device__ __forceinline__ float sum_of_sink(const CombineRow& row, float m) {
+  if (row.chunks == 0) {
+    return m > minus_infinity() ? 1.0f : 0.0f;
   }
+  return row.has_sink ? exp2_spec(__fsub_rn(row.sink, m)) : 0.0f;
+}
+
+/// The lane's quads of kAhead chunks, those of them that are there.
+template <int kAhead>
+__device__ __forceinline__ void load_chunks(const float* outs,
+                                            int v_head_dim,
+                                            int chunks,
+                                            Registers<float4, kAhead>& part) {
+  OCTAVO_UNROLL
+  for (int i = 0; i < kAhead; ++i) {
+    load_current(reinterpret_cast<const float4*>(outs + std::int64_t{i} * v_head_dim), i < chunks,
+                 part[i]);
+  }
+}
+
+__device__ __forceinline__ float4 add_weighted(float4 part, float x, float4 o) {
+  return make_float4(__fmaf_rn(part.x, x, o.x), __fmaf_rn(part.y, x, o.y),
+                     __fmaf_rn(part.z, x, o.z), __fmaf_rn(part.w, x, o.w));
 }
 
 __device__ __forceinline__ float log_sum_exp(float m, float l) {
@@ -134,88 +130,139 @@ __device__ __forceinline__ void store_partials(const AttendPlan& plan, const Com
       continue;
     }
     const std::int64_t at = row.index * arg.max_chunks + chunk;
-    const float* const max_sum = plan.max_sums + 2 * (row.slot + c);
     const float* const out = plan.outs + (row.slot + c) * v_head_dim;
     if (lane == 0) {
-      arg.partial_max_sum[2 * at] = seen ? max_sum[0] : minus_infinity();
-      arg.partial_max_sum[2 * at + 1] = seen ? max_sum[1] : 0.0f;
+      const float2 max_sum = seen ? max_sum_of(plan, row, static_cast<std::int32_t>(c))
+                                  : make_float2(minus_infinity(), 0.0f);
+      arg.partial_max_sum[2 * at] = max_sum.x;
+      arg.partial_max_sum[2 * at + 1] = max_sum.y;
     }
-    for (std::int64_t d = lane; d < v_head_dim; d += 32) {
-      arg.partial_out[at * v_head_dim + d] = seen ? out[d] : 0.0f;
-    }
-  }
-}
-
-/// The quotients of a lane's quads, or zeros where the row sees nothing.
-template <int kQuads>
-__device__ __forceinline__ void store_result(const AttendPlan& plan,
-                                             const CombineRow& row,
-                                             int count,
-                                             float l,
-                                             const Registers<float4, kQuads>& o) {
-  const AttendArg& arg = plan.arg;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  OCTAVO_UNROLL
-  for (int q = 0; q < kQuads; ++q) {
-    if (q < count) {
-      const float sums[4] = {o[q].x, o[q].y, o[q].z, o[q].w};
-      OCTAVO_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        const float out = row.chunks == 0 ? 0.0f : one_nan(__fdiv_rn(sums[e], l));
-        store_element(arg.out.dtype, arg.out.data, row.out_at + q * kQuadElements + 4 * lane + e,
-                      out);
-      }
+    OCTAVO_NO_UNROLL
+    for (std::int64_t d = 4 * lane; d < v_head_dim; d += kQuadElements) {
+      float4 x = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      load_current(reinterpret_cast<const float4*>(out + d), seen, x);
+      float* const to = arg.partial_out + at * v_head_dim + d;  // Aligned to four bytes alone.
+      to[0] = x.x;
+      to[1] = x.y;
+      to[2] = x.z;
+      to[3] = x.w;
     }
   }
 }
 
-/// kQuads: of a row, a lane; kQuadElements * kQuads >= v_head_dim.
-template <int kQuads>
-__global__ void __launch_bounds__(kCombineThreads, kCombineBlocks)
-    attend_combine(const AttendPlan plan) {
-  OCTAVO_SHARED_ARRAY(CombineWeight, all_weights, kCombineThreads);
-  const AttendArg& arg = plan.arg;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  AttendItem item;
-  const int tile_row = find_row(
-      plan,
-      blockIdx.x * static_cast<std::uint32_t>(kCombineWarps) + static_cast<std::uint32_t>(warp),
-      item);
-  if (tile_row >= item.tile.num_rows) {
-    return;  // The whole warp; no other waits for it.
+/// The quotients of a quad from element d on, or zeros where the row sees nothing. A loop, so that
+/// there is the code of one division and of one conversion.
+__device__ __forceinline__ void store_result(
+    const AttendPlan& plan, const CombineRow& row, std::int64_t d, float l, float4 o) {
+  const StepResultArg& out = plan.arg.out;
+  OCTAVO_NO_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const float x = row.chunks == 0 ? 0.0f : one_nan(__fdiv_rn(o.x, l));
+    store_element(out.dtype, out.data, row.out_at + d + e, x);
+    o = make_float4(o.y, o.z, o.w, o.x);
   }
-  CombineWeight* const weights = all_weights + kCombineChunks * warp;
-  const CombineRow row = find_combine_row(plan, item, tile_row);
+}
+
+/// Elements first .. + kQuadElements - 1 of a row's result; with the first of all, its sums.
+/// kAhead loads of a lane are in flight, the first of them while the warp looks for M.
+template <int kAhead>
+__device__ __forceinline__ void combine_quads(const AttendPlan& plan,
+                                              const CombineRow& row,
+                                              int first) {
+  static_assert(32 % kAhead == 0);
+  const AttendArg& arg = plan.arg;
   const int v_head_dim = static_cast<int>(arg.values.head_dim);
-  const float m = max_of_chunks(plan, row);
-  float l = arg.sinks == nullptr ? 0.0f : exp2_spec(__fsub_rn(row.sink, m));
-  if (row.chunks == 0) {
-    l = m > minus_infinity() ? 1.0f : 0.0f;
-  }
-  Registers<float4, kQuads> o = {};
-  const int count = (v_head_dim - 4 * lane + kQuadElements - 1) / kQuadElements;
-  for (std::int32_t c0 = 0; c0 < row.chunks; c0 += kCombineChunks) {
-    const int chunks = row.chunks - c0 < kCombineChunks ? row.chunks - c0 : kCombineChunks;
-    __syncwarp();  // The batch before is done with.
-    if (lane < chunks) {
-      const float2 max_sum = reinterpret_cast<const float2*>(plan.max_sums)[row.slot + c0 + lane];
-      weights[lane] = {exp2_spec(__fsub_rn(max_sum.x, m)), max_sum.y};
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int d = first + 4 * lane;
+  const int chunks = row.chunks;
+  const int loads = d < v_head_dim ? chunks : 0;
+  const float* outs = plan.outs + row.slot * v_head_dim + d;
+  float4 o = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  float2 max_sum = make_float2(minus_infinity(), 0.0f);  // Of a chunk, a chunk a lane;
+  float weight = 0.0f;                                   // its 2^(m - M).
+  float m = 0.0f;
+  float l = 0.0f;
+  Registers<float4, kAhead> part = {};
+  int c = 0;
+  do {
+    load_chunks<kAhead>(outs, v_head_dim, loads - c, part);
+    outs += kAhead * v_head_dim;
+    if (c % 32 == 0) {
+      max_sum = max_sum_of(plan, row, c + lane);
+      if (c == 0) {
+        m = max_of_chunks(plan, row, max_sum.x);
+        l = sum_of_sink(row, m);
+      }
+      weight = exp2_spec(__fsub_rn(max_sum.x, m));
     }
-    __syncwarp();
-    add_chunks<kQuads>(plan.outs + (row.slot + c0) * v_head_dim + 4 * lane, v_head_dim, count,
-                       chunks, weights, l, o);
+    OCTAVO_UNROLL
+    for (int i = 0; i < kAhead; ++i) {
+      if (c + i >= chunks) {
+        break;
+      }
+      const float x = __shfl_sync(kWholeWarp, weight, c + i);
+      l = __fmaf_rn(__shfl_sync(kWholeWarp, max_sum.y, c + i), x, l);
+      o = add_weighted(part[i], x, o);
+    }
+    c += kAhead;
+  } while (c < chunks);
+  if (d < v_head_dim) {
+    store_result(plan, row, d, l, o);
   }
-  store_result<kQuads>(plan, row, count, l, o);
-  if (lane == 0 && arg.max_sum != nullptr) {
+  if (d == 0 && arg.max_sum != nullptr) {
     arg.max_sum[2 * row.index] = m;
     arg.max_sum[2 * row.index + 1] = one_nan(l);
   }
-  if (lane == 0 && arg.lse != nullptr) {
+  if (d == 0 && arg.lse != nullptr) {
     arg.lse[row.index] = log_sum_exp(m, l);
   }
-  if (arg.partial_out != nullptr) {
-    store_partials(plan, row);
+}
+
+/// Whether there is anything to do for the block. finish_item has the item then, after a barrier.
+template <std::size_t kRows>
+__device__ __forceinline__ bool begin_item(const AttendItem& item, FinishShared<kRows>& shared) {
+  if (item.tile.num_rows > 0 && threadIdx.x == 0) {
+    shared.item = item;
+  }
+  return item.tile.num_rows > 0;
+}
+
+/// The end of every block that has an item, for all of its threads: the last one of a tile and KV
+/// head combines. `shared.item` is the block's.
+///
+/// The barrier and the first fence put the partial results of the whole block before its count; the
+/// second fence and barrier put those of all blocks, once all are counted, before what is read of
+/// them. The last to be counted brings the counter back to zero, for the next launch.
+template <int kThreads, int kAhead, std::size_t kRows>
+__device__ __forceinline__ void finish_item(const AttendPlan& plan, FinishShared<kRows>& shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  const AttendItem& item = shared.item;
+  if (item.chunks > 1) {
+    int is_last = 0;
+    if (thread == 0) {
+      const auto most = static_cast<unsigned>(item.chunks) - 1;
+      __threadfence();
+      is_last = atomicInc(counter_of(plan, item), most) == most ? 1 : 0;
+      __threadfence();
+    }
+    if (__syncthreads_or(is_last) == 0) {
+      return;
+    }
+  }
+  if (thread < item.tile.num_rows) {
+    shared.rows[thread] = find_combine_row(plan, item, thread);
+  }
+  __syncthreads();
+  OCTAVO_NO_UNROLL
+  for (int i = thread / 32; i < item.tile.num_rows; i += kThreads / 32) {
+    OCTAVO_NO_UNROLL
+    for (int first = 0; first < plan.arg.values.head_dim; first += kQuadElements) {
+      combine_quads<kAhead>(plan, shared.rows[i], first);
+    }
+    if (plan.arg.partial_out != nullptr) {
+      store_partials(plan, shared.rows[i]);
+    }
   }
 }
 

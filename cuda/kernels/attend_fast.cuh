@@ -45,13 +45,11 @@ __device__ __forceinline__ void weigh_row_fast(const AttendPlan& plan,
   }
 }
 
+/// The partial results of an item that has a chunk.
 template <DType kDType, int kHeadDim>
-__global__ void __launch_bounds__(kItemThreads, 4) attend_fast_kernel(const AttendPlan plan) {
-  OCTAVO_SHARED(FastShared, shared);
-  const AttendItem item = find_item(plan);
-  if (item.tile.num_rows <= 0) {
-    return;
-  }
+__device__ __forceinline__ void attend_fast(const AttendPlan& plan,
+                                            const AttendItem& item,
+                                            FastShared& shared) {
   const int num_rows = item.tile.num_rows;
   const PositionRange seen = seen_by_tile(plan, item);
   describe_rows(plan, item, shared);
@@ -72,6 +70,19 @@ __global__ void __launch_bounds__(kItemThreads, 4) attend_fast_kernel(const Atte
   __syncthreads();
 
   weigh_values_fast<kDType, kHeadDim>(plan, seen, num_rows, ahead, shared);
+}
+
+template <DType kDType, int kHeadDim>
+__global__ void __launch_bounds__(kItemThreads, 4) attend_fast_kernel(const AttendPlan plan) {
+  OCTAVO_SHARED(FastShared, shared);
+  const AttendItem item = find_item(plan);
+  if (!begin_item(item, shared.finish)) {
+    return;
+  }
+  if (item.chunks > 0) {
+    attend_fast<kDType, kHeadDim>(plan, item, shared);
+  }
+  finish_item<kItemThreads, 8>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

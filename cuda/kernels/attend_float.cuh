@@ -179,21 +179,11 @@ __device__ __forceinline__ void multiply_keys(const FloatThread& at, FloatShared
   fetch_first<Shape, kFull>(shared.value_rows, at, shared);
 }
 
-/// Blocks of a multiprocessor: what the registers of the sums leave room for, of whole F32 units,
-/// and of conversions of E4M3 where no instruction does them.
-constexpr int float_blocks(RowFormat format, int rows) {
-  const bool converts = format == RowFormat::E4M3 && !OCTAVO_HAS_FP8_INSTRUCTIONS;
-  return rows > 4 ? 4 : format == RowFormat::F32 || converts ? 5 : 6;
-}
-
+/// The partial results of an item that has a chunk.
 template <typename Shape>
-__global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kFormat, Shape::kRows))
-    attend_float(const AttendPlan plan) {
-  OCTAVO_SHARED(FloatShared<Shape>, shared);
-  const AttendItem item = find_item(plan);
-  if (item.tile.num_rows <= 0) {
-    return;
-  }
+__device__ __forceinline__ void attend_to_floats(const AttendPlan& plan,
+                                                 const AttendItem& item,
+                                                 FloatShared<Shape>& shared) {
   const PositionRange hull = seen_by_tile(plan, item);
   float_setup(plan, item, hull, shared);
   stage_queries(plan, item, shared);
@@ -219,6 +209,30 @@ __global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kFormat, Sh
     weigh_values<Shape, false>(at, o, shared);
   }
   float_outs<Shape>(plan, item, at, o, shared);
+}
+
+/// Blocks of a multiprocessor: what the registers of the sums leave room for, of a combination, of
+/// whole F32 units, and of conversions of E4M3 where no instruction does them.
+constexpr int float_blocks(RowFormat format, int rows) {
+  const bool converts = format == RowFormat::E4M3 && !OCTAVO_HAS_FP8_INSTRUCTIONS;
+  if (rows > 4 || format == RowFormat::F32 || converts) {
+    return rows > 4 ? 4 : 5;
+  }
+  return rows > 2 ? 6 : 7;
+}
+
+template <typename Shape>
+__global__ void __launch_bounds__(kFloatThreads, float_blocks(Shape::kFormat, Shape::kRows))
+    attend_float(const AttendPlan plan) {
+  OCTAVO_SHARED(FloatShared<Shape>, shared);
+  const AttendItem item = find_item(plan);
+  if (!begin_item(item, shared.finish)) {
+    return;
+  }
+  if (item.chunks > 0) {
+    attend_to_floats(plan, item, shared);
+  }
+  finish_item<kFloatThreads, Shape::kRows >= 8 ? 16 : 8>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "attend_codes.cuh"
+#include "attend_combine.cuh"
 #include "attend_scores.cuh"
 
 namespace octavo::cuda {
@@ -71,6 +72,7 @@ struct FloatShared {
   std::int64_t slot[Shape::kRows];     ///< Of the row's partial results.
   std::int32_t begin[Shape::kRows];    ///< What the row sees of the chunk; nothing: begin == end.
   std::int32_t end[Shape::kRows];
+  FinishShared<Shape::kRows> finish;
 };
 
 /// Where a thread stands, and what its block has to do.

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "attend_codes.cuh"
+#include "attend_combine.cuh"
 #include "attend_fixed_point.cuh"
 #include "attend_scores.cuh"
 
@@ -36,6 +37,7 @@ struct GeneralShared {
   std::int32_t end[kGeneralRows];
   float score_factor[kGeneralRows];
   float out_factor[kGeneralRows];
+  FinishShared<kGeneralRows> finish;
 };
 
 __device__ __forceinline__ std::uint32_t to_fixed_bits(float x, FixedPoint scale) {
@@ -359,15 +361,13 @@ __device__ __forceinline__ void general_outs(const AttendPlan& plan,
   }
 }
 
+/// The partial results of an item that has a chunk.
 template <bool kIntegerKeys, bool kIntegerValues>
-__global__ void __launch_bounds__(kGeneralThreads) attend_general(const AttendPlan plan) {
+__device__ __forceinline__ void attend_to_any(const AttendPlan& plan,
+                                              const AttendItem& item,
+                                              GeneralShared& shared) {
   using Key = std::conditional_t<kIntegerKeys, std::int32_t, float>;
   using Value = std::conditional_t<kIntegerValues, std::int32_t, float>;
-  OCTAVO_SHARED(GeneralShared, shared);
-  const AttendItem item = find_item(plan);
-  if (item.tile.num_rows <= 0) {
-    return;
-  }
   general_setup(plan, item, shared);
   load_query<kIntegerKeys>(plan, item, shared);
   __syncthreads();
@@ -382,6 +382,19 @@ __global__ void __launch_bounds__(kGeneralThreads) attend_general(const AttendPl
   general_streams<Value>(plan, item, streams, shared);
   __syncthreads();
   general_outs<Value>(plan, item, streams, shared);
+}
+
+template <bool kIntegerKeys, bool kIntegerValues>
+__global__ void __launch_bounds__(kGeneralThreads) attend_general(const AttendPlan plan) {
+  OCTAVO_SHARED(GeneralShared, shared);
+  const AttendItem item = find_item(plan);
+  if (!begin_item(item, shared.finish)) {
+    return;
+  }
+  if (item.chunks > 0) {
+    attend_to_any<kIntegerKeys, kIntegerValues>(plan, item, shared);
+  }
+  finish_item<kGeneralThreads, 8>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -26,18 +26,20 @@ __device__ __forceinline__ void weigh_row(const AttendPlan& plan,
   LaneScores p;
   finish_scores(plan.arg, seen, shared.score_factor[row], shared.dots[row], shared.key_scales, p);
   const float m = max_of_row(p);
+  // Of a position that the row does not see it is 2^-infinity = 0; or a NaN, where m is -infinity
+  // and all that the row sees gives NaNs too.
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    p.x[i] = contains(seen, lane + 32 * i) ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
+    p.x[i] = exp2_spec(__fsub_rn(p.x[i], m));
   }
   const float l = sum_of_row(p);
   const std::uint32_t largest = scale_weights(plan.arg, seen, shared.value_scales, p);
   const FixedPoint scale = fixed_point<kWeightBits>(largest_of_lanes<32>(largest));
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    const std::int32_t fixed = to_fixed(p.x[i], scale);
+    const std::uint32_t fixed = to_fixed_bits16(p.x[i], scale);
     shared.limbs[row][lane + 32 * i] = static_cast<std::uint8_t>(fixed >> 8);
-    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed & 0xFF);
+    shared.limbs[row + kIntRows][lane + 32 * i] = static_cast<std::uint8_t>(fixed);
   }
   if (lane == 0) {
     shared.out_factor[row] = scale.from_integer;
@@ -58,14 +60,11 @@ __device__ __forceinline__ void store_outs(const AttendPlan& plan,
   }
 }
 
-/// kInt4Keys, kInt4Values: which of the two codecs keys and values have.
+/// The partial results of an item that has a chunk.
 template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
-__global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const AttendPlan plan) {
-  OCTAVO_SHARED(IntShared<kHeadDim>, shared);
-  const AttendItem item = find_item(plan);
-  if (item.tile.num_rows <= 0) {
-    return;
-  }
+__device__ __forceinline__ void attend_to_integers(const AttendPlan& plan,
+                                                   const AttendItem& item,
+                                                   IntShared<kHeadDim>& shared) {
   const int num_rows = item.tile.num_rows;
   const PositionRange seen = seen_by_tile(plan, item);
   describe_rows(plan, item, shared);
@@ -79,7 +78,7 @@ __global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const Atten
 
   multiply_keys<kInt4Keys>(seen, num_rows, shared);
   ValuesAhead<kInt4Values> ahead;
-  ahead.load(shared, seen);
+  ahead.load(shared);
   async_copy_wait<0>();
   __syncthreads();
 
@@ -93,6 +92,20 @@ __global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const Atten
   __syncthreads();
 
   store_outs<kInt4Values>(plan, num_rows, shared);
+}
+
+/// kInt4Keys, kInt4Values: which of the two codecs keys and values have.
+template <bool kInt4Keys, bool kInt4Values, int kHeadDim>
+__global__ void __launch_bounds__(kItemThreads, 5) attend_int_kernel(const AttendPlan plan) {
+  OCTAVO_SHARED(IntShared<kHeadDim>, shared);
+  const AttendItem item = find_item(plan);
+  if (!begin_item(item, shared.finish)) {
+    return;
+  }
+  if (item.chunks > 0) {
+    attend_to_integers<kInt4Keys, kInt4Values>(plan, item, shared);
+  }
+  finish_item<kItemThreads, 8>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -82,8 +82,8 @@ struct KeyPieces {
   std::uint32_t words[KeyShape<kInt4, kHeadDim>::kPieces][KeyShape<kInt4, kHeadDim>::kWords];
 };
 
-/// Zeros for a null `row` and beyond its end. (int4 zeros count as codes -8; the limbs of the
-/// elements beyond the end are 0, and dots with keys that were not read are not used.)
+/// Zeros beyond the row's end. (int4 zeros count as codes -8; the limbs of the elements beyond the
+/// end are 0.)
 template <bool kInt4, int kHeadDim>
 __device__ __forceinline__ void load_key(const std::uint8_t* row,
                                          int tig,
@@ -92,7 +92,7 @@ __device__ __forceinline__ void load_key(const std::uint8_t* row,
   OCTAVO_UNROLL
   for (int p = 0; p < Shape::kPieces; ++p) {
     const int at = (p * 4 + tig) * Shape::kLaneBytes;
-    const bool on = row != nullptr && at < Shape::kRowBytes;
+    const bool on = Shape::kRowBytes % (4 * Shape::kLaneBytes) == 0 || at < Shape::kRowBytes;
     if constexpr (Shape::kLaneBytes == 16) {
       const uint4 loaded =
           on ? __ldg(reinterpret_cast<const uint4*>(row + at)) : make_uint4(0, 0, 0, 0);
@@ -151,8 +151,9 @@ struct QueryFragments {
   }
 };
 
-/// Dots of all rows with the keys of `seen`. Steps go round the warps, so that a short chunk keeps
-/// all of them busy; several steps' loads are in flight before the first product waits.
+/// Dots of all rows with the keys of `seen`; those with other keys are not used. Steps go round the
+/// warps, so that a short chunk keeps all of them busy; several steps' loads are in flight before
+/// the first product waits.
 template <bool kInt4, int kHeadDim>
 __device__ __forceinline__ void multiply_keys(PositionRange seen,
                                               int num_rows,
@@ -170,8 +171,7 @@ __device__ __forceinline__ void multiply_keys(PositionRange seen,
     OCTAVO_UNROLL
     for (int u = 0; u < Shape::kStepsAhead; ++u) {
       const int t = ((first + u) * kItemWarps + warp) * 8 + group;
-      const bool on = contains(seen, t);
-      load_key<kInt4, kHeadDim>(on ? shared.key_rows[t] : nullptr, tig, keys[u]);
+      load_key<kInt4, kHeadDim>(shared.key_rows[t], tig, keys[u]);
     }
     OCTAVO_UNROLL
     for (int u = 0; u < Shape::kStepsAhead; ++u) {

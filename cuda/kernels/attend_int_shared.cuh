@@ -44,13 +44,20 @@ __device__ __forceinline__ std::int32_t to_fixed(float x, FixedPoint scale) {
   return __float2int_rn(scaled(x, scale));
 }
 
+/// rint(x * to_integer) of a weight in the low 16 bits: the product is exact, and the sum rounds
+/// it. Something else for a weight that is not finite; then all results are NaN whatever the sums
+/// are.
+__device__ __forceinline__ std::uint32_t to_fixed_bits16(float x, FixedPoint scale) {
+  return __float_as_uint(__fmaf_rn(x, scale.to_integer, kRoundMagic));
+}
+
 /// Four int4 codes of a word as int8, times 16: bits 7..4 of each byte hold code + 8, and flipping
 /// the top bit subtracts 8 * 16. Sums of such products are 16 times too large, exactly.
 __device__ __forceinline__ std::uint32_t high_nibbles(std::uint32_t word) {
-  return (word & 0xF0F0F0F0u) ^ 0x80808080u;
+  return and_xor(word, 0xF0F0F0F0u, 0x80808080u);
 }
 __device__ __forceinline__ std::uint32_t low_nibbles(std::uint32_t word) {
-  return ((word << 4) & 0xF0F0F0F0u) ^ 0x80808080u;
+  return and_xor(word << 4, 0xF0F0F0F0u, 0x80808080u);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

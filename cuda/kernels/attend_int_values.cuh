@@ -26,21 +26,20 @@ __device__ __forceinline__ int first_of_step(int step, int warp) {
   return (step * kItemWarps + warp) * kStepPositions;
 }
 
-/// Loads elements 64 slice + 8 group .. + 7 of positions first + 8 tig .. + 7. What no row sees is
-/// not read; its weights are 0, so that any bytes do.
+/// Loads elements 64 slice + 8 group .. + 7 of positions first + 8 tig .. + 7. The weights of what
+/// no row sees are 0, so that any bytes do.
 template <bool kInt4, int kHeadDim>
 __device__ __forceinline__ void load_values(const IntShared<kHeadDim>& shared,
-                                            PositionRange seen,
                                             int slice,
                                             int first,
                                             ValueWords<kInt4>& values) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
   const int tig = static_cast<int>(threadIdx.x) % 4;
   const int element = slice * kSliceElements + 8 * group;
+  const bool on = kHeadDim % kSliceElements == 0 || element < kHeadDim;
   OCTAVO_UNROLL
   for (int i = 0; i < 8; ++i) {
     const int t = first + 8 * tig + i;
-    const bool on = contains(seen, t) && element < kHeadDim;
     if constexpr (kInt4) {
       values.words[i][0] =
           on ? __ldg(reinterpret_cast<const std::uint32_t*>(shared.value_rows[t] + element / 2))
@@ -68,17 +67,27 @@ __device__ __forceinline__ void transpose_bytes(const std::uint32_t (&rows)[4],
   columns[3] = __byte_perm(odd01, odd23, 0x7632);
 }
 
-/// Half h of a lane's eight elements of a position as int8: int8 elements 4 h .. 4 h + 3, or int4
-/// elements h, h + 2, h + 4, h + 6 times 16.
+/// Four positions of a lane's eight elements, a register an element of them, in the order of
+/// products. int4 codes, two a byte, are transposed as they lie and become int8, times 16, then.
 template <bool kInt4>
-__device__ __forceinline__ std::uint32_t four_codes(const ValueWords<kInt4>& values,
-                                                    int position,
-                                                    int h) {
-  if constexpr (kInt4) {
-    return h == 0 ? low_nibbles(values.words[position][0])
-                  : high_nibbles(values.words[position][0]);
-  } else {
-    return values.words[position][h];
+__device__ __forceinline__ void transpose_values(const ValueWords<kInt4>& values,
+                                                 int first,
+                                                 std::uint32_t (&columns)[8]) {
+  OCTAVO_UNROLL
+  for (int word = 0; word < (kInt4 ? 1 : 2); ++word) {
+    const std::uint32_t rows[4] = {values.words[first][word], values.words[first + 1][word],
+                                   values.words[first + 2][word], values.words[first + 3][word]};
+    std::uint32_t bytes[4];
+    transpose_bytes(rows, bytes);
+    OCTAVO_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      if constexpr (kInt4) {
+        columns[e] = low_nibbles(bytes[e]);
+        columns[4 + e] = high_nibbles(bytes[e]);
+      } else {
+        columns[4 * word + e] = bytes[e];
+      }
+    }
   }
 }
 
@@ -106,22 +115,12 @@ struct SliceSums {
   /// `a`: the limbs of the weights of the lane's eight positions.
   __device__ __forceinline__ void add(const std::uint32_t (&a)[4],
                                       const ValueWords<kInt4>& values) {
+    std::uint32_t b[2][8];
+    transpose_values(values, 0, b[0]);
+    transpose_values(values, 4, b[1]);
     OCTAVO_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      std::uint32_t b[2][4];
-      OCTAVO_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        std::uint32_t rows[4];
-        OCTAVO_UNROLL
-        for (int i = 0; i < 4; ++i) {
-          rows[i] = four_codes(values, 4 * half + i, h);
-        }
-        transpose_bytes(rows, b[half]);
-      }
-      OCTAVO_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        mma_u8_s8(c[4 * h + e], a, b[0][e], b[1][e]);
-      }
+    for (int j = 0; j < 8; ++j) {
+      mma_u8_s8(c[j], a, b[0][j], b[1][j]);
     }
   }
 
@@ -146,11 +145,11 @@ struct ValuesAhead {
   ValueWords<kInt4> steps[kValueSteps];
 
   template <int kHeadDim>
-  __device__ __forceinline__ void load(const IntShared<kHeadDim>& shared, PositionRange seen) {
+  __device__ __forceinline__ void load(const IntShared<kHeadDim>& shared) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     OCTAVO_UNROLL
     for (int step = 0; step < kValueSteps; ++step) {
-      load_values<kInt4, kHeadDim>(shared, seen, 0, first_of_step(step, warp), steps[step]);
+      load_values<kInt4, kHeadDim>(shared, 0, first_of_step(step, warp), steps[step]);
     }
   }
 };
@@ -182,7 +181,7 @@ __device__ __forceinline__ void weigh_values(PositionRange seen,
       const std::uint32_t a[4] = {high.x, low.x, high.y, low.y};
       sums.add(a, ahead.steps[step]);
       if (slice + 1 < kSlices) {
-        load_values<kInt4, kHeadDim>(shared, seen, slice + 1, first, ahead.steps[step]);
+        load_values<kInt4, kHeadDim>(shared, slice + 1, first, ahead.steps[step]);
       }
     }
     if (group < num_rows) {

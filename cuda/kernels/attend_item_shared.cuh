@@ -2,6 +2,7 @@
 // row by a warp. A block is four warps.
 #pragma once
 
+#include "attend_combine.cuh"
 #include "attend_scores.cuh"
 #include "attend_tile.cuh"
 #include "exact_math.cuh"
@@ -17,11 +18,11 @@ constexpr int kItemWarps = kItemThreads / 32;
 constexpr int kSliceElements = 64;
 
 /// In shared memory. Everything is indexed by row of the tile, or by position relative to the
-/// chunk; rows beyond the tile's and positions that no row sees are unspecified.
+/// chunk; rows beyond the tile's are unspecified.
 template <std::size_t kRows>
 struct ItemShared {
-  const std::uint8_t* key_rows[kChunkPositions];
-  const std::uint8_t* value_rows[kChunkPositions];
+  alignas(16) const std::uint8_t* key_rows[kChunkPositions];
+  alignas(16) const std::uint8_t* value_rows[kChunkPositions];
   float key_scales[kChunkPositions];  ///< Only with a codec, as all scales.
   float value_scales[kChunkPositions];
   std::int64_t slots[kRows];  ///< Where (m, l) and o go.
@@ -29,14 +30,16 @@ struct ItemShared {
   std::int32_t ends[kRows];
   float score_factor[kRows];  ///< Of a dot; NaN where the query is not finite.
   float out_factor[kRows];    ///< Of a weighted sum; NaN where a weight is not finite.
+  FinishShared<kRows> finish;
 };
 
 __device__ __forceinline__ bool contains(PositionRange range, int t) {
   return t >= range.begin && t < range.end;
 }
 
-/// Addresses of the rows of `seen`, two a thread, and their scales on the way. Positions that no
-/// row sees may have no block: nothing is made of them.
+/// Addresses of rows, two a thread, and their scales on the way. A position that no row of the tile
+/// sees may have no block: it stands for the nearest one of `seen`, so that whoever can do with any
+/// bytes reads all positions alike.
 template <std::size_t kRows>
 __device__ __forceinline__ void locate_rows(const AttendPlan& plan,
                                             const AttendItem& item,
@@ -46,10 +49,9 @@ __device__ __forceinline__ void locate_rows(const AttendPlan& plan,
   OCTAVO_UNROLL
   for (int i = 0; i < kChunkPositions / kItemThreads; ++i) {
     const int t = static_cast<int>(threadIdx.x) + kItemThreads * i;
-    if (!contains(seen, t)) {
-      continue;
-    }
-    const RowPlace place = place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
+    const int nearest = max(seen.begin, min(t, seen.end - 1));
+    const RowPlace place =
+        place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + nearest);
     shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
     shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
     if (arg.keys.scales != nullptr) {

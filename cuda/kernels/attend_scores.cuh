@@ -17,12 +17,13 @@ struct LaneScores {
 };
 
 /// A score in powers of two: `scaled` is the dot, times the token's scale where the codec has one.
+/// A zero may have either sign, which shows in the maximum alone: max_of_row makes it +0.
 __device__ __forceinline__ float finish_score(float scaled, float factor, float cap) {
   float s = __fmul_rn(scaled, factor);
   if (cap > 0.0f) {
     s = __fmul_rn(tanh_spec(s), cap);
   }
-  return __fadd_rn(s, 0.0f);  // No -0: a maximum then has one answer.
+  return s;
 }
 
 /// m of scores that are -infinity where the row does not see a position. A NaN is passed over.
@@ -30,14 +31,13 @@ __device__ __forceinline__ float max_of_row(const LaneScores& scores) {
   float m = minus_infinity();
   OCTAVO_UNROLL
   for (int i = 0; i < kPositionsPerLane; ++i) {
-    m = scores.x[i] > m ? scores.x[i] : m;
+    m = fmaxf(m, scores.x[i]);
   }
   OCTAVO_UNROLL
   for (int offset = 16; offset > 0; offset /= 2) {
-    const float other = __shfl_xor_sync(kWholeWarp, m, offset);
-    m = other > m ? other : m;
+    m = fmaxf(m, __shfl_xor_sync(kWholeWarp, m, offset));
   }
-  return m;
+  return __fadd_rn(m, 0.0f);  // No -0.
 }
 
 /// l of weights that are +0 where the row does not see a position.

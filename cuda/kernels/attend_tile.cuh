@@ -24,21 +24,23 @@ struct PositionRange {
 
 /// Rows first_row .. + num_rows - 1 of a sequence. num_rows <= 0: there are none.
 struct AttendTile {
-  std::int64_t number = 0;  ///< In the slice.
-  std::int64_t sequence = 0;
-  std::int32_t first_row = 0;
-  std::int32_t num_rows = 0;
-  std::int32_t first_token = 0;     ///< Of the sequence, in the step.
-  std::int32_t first_position = 0;  ///< Of the sequence's first query.
-  std::int32_t kv_len = 0;
+  std::int64_t number;  ///< In the slice.
+  std::int64_t sequence;
+  std::int32_t first_row;
+  std::int32_t num_rows;
+  std::int32_t first_token;     ///< Of the sequence, in the step.
+  std::int32_t first_position;  ///< Of the sequence's first query.
+  std::int32_t kv_len;
 };
 
-/// A tile, a KV head and a chunk. tile.num_rows <= 0: nothing to do.
+/// A tile, a KV head and a chunk. tile.num_rows <= 0: nothing to do. Without initializers, as
+/// shared memory has none.
 struct AttendItem {
-  AttendTile tile = {};
-  std::int64_t kv_head = 0;
-  std::int32_t chunk = 0;        ///< Absolute: positions from chunk * kChunkPositions on.
-  std::int32_t first_chunk = 0;  ///< The first that the tile sees.
+  AttendTile tile;
+  std::int64_t kv_head;
+  std::int32_t chunk;        ///< Absolute: positions from chunk * kChunkPositions on.
+  std::int32_t first_chunk;  ///< The first that the tile sees.
+  std::int32_t chunks;       ///< That the tile sees; 0: there is no chunk, but there are results.
 };
 
 /// The first tile of a sequence under compact numbering.
@@ -126,38 +128,28 @@ __device__ __forceinline__ AttendItem find_item(const AttendPlan& plan) {
   const auto num_tiles = static_cast<std::uint32_t>(plan.num_tiles);
   const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
   const std::uint32_t rest = blockIdx.x / num_tiles;
-  AttendItem item;
+  AttendItem item = {};
   item.tile = find_tile(plan, blockIdx.x - rest * num_tiles);
   item.kv_head = rest % kv_heads;
   if (item.tile.num_rows > 0) {
     const PositionRange first = seen_by(plan, item.tile, 0);
     const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
+    const auto index = static_cast<std::int32_t>(rest / kv_heads);
     item.first_chunk = first.begin / kChunkPositions;
-    item.chunk = item.first_chunk + static_cast<std::int32_t>(rest / kv_heads);
-    if (last.end <= first.begin || item.chunk > (last.end - 1) / kChunkPositions) {
+    item.chunk = item.first_chunk + index;
+    if (last.end > first.begin) {
+      item.chunks = (last.end - 1) / kChunkPositions + 1 - item.first_chunk;
+    }
+    if (index > 0 && index >= item.chunks) {
       item.tile.num_rows = 0;
     }
   }
   return item;
 }
 
-/// Row `index` of the slice, in the order tiles, KV heads, rows: the row of item.tile, which may be
-/// beyond its last; there may be fewer tiles. The item's chunk is not set.
-__device__ __forceinline__ int find_row(const AttendPlan& plan,
-                                        std::uint32_t index,
-                                        AttendItem& item) {
-  const auto rows = static_cast<std::uint32_t>(plan.rows);
-  const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
-  const std::uint32_t rest = index / rows;
-  const std::uint32_t number = rest / kv_heads;
-  item.kv_head = rest % kv_heads;
-  if (number < plan.num_tiles) {
-    item.tile = find_tile(plan, number);
-  }
-  if (item.tile.num_rows > 0) {
-    item.first_chunk = seen_by(plan, item.tile, 0).begin / kChunkPositions;
-  }
-  return static_cast<int>(index - rest * rows);
+/// Of the blocks of the item's tile and KV head that are done.
+__device__ __forceinline__ unsigned* counter_of(const AttendPlan& plan, const AttendItem& item) {
+  return plan.counters + item.tile.number * plan.arg.kv_heads + item.kv_head;
 }
 
 /// What the rows of the item's tile see of its chunk together; without gaps, and never empty.

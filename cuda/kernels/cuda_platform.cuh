@@ -56,6 +56,15 @@ __device__ __forceinline__ void async_copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
 }
 
+/// (x & mask) ^ flip. nvcc makes two instructions of it where both are constants.
+__device__ __forceinline__ std::uint32_t and_xor(std::uint32_t x,
+                                                 std::uint32_t mask,
+                                                 std::uint32_t flip) {
+  std::uint32_t y;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6A;" : "=r"(y) : "r"(x), "r"(mask), "r"(flip));
+  return y;
+}
+
 /// Aligned to the vector's size.
 __device__ __forceinline__ void store_global(void* to, uint2 x) {
   asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(x.x),
@@ -67,6 +76,26 @@ __device__ __forceinline__ void store_global(void* to, uint4 x) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
                "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
                : "memory");
+}
+
+/// Not from the first-level cache: it may hold the line as it was when an earlier block of the
+/// multiprocessor read its neighbours, and nothing brings it up to date. `to` stays as it is when
+/// `on` is false.
+__device__ __forceinline__ void load_current(const float2* from, bool on, float2& to) {
+  asm volatile(
+      "{ .reg .pred %%on; setp.ne.s32 %%on, %3, 0; @%%on ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
+      : "+f"(to.x), "+f"(to.y)
+      : "l"(__cvta_generic_to_global(from)), "r"(on ? 1 : 0)
+      : "memory");
+}
+
+__device__ __forceinline__ void load_current(const float4* from, bool on, float4& to) {
+  asm volatile(
+      "{ .reg .pred %%on; setp.ne.s32 %%on, %5, 0; "
+      "@%%on ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4]; }"
+      : "+f"(to.x), "+f"(to.y), "+f"(to.z), "+f"(to.w)
+      : "l"(__cvta_generic_to_global(from)), "r"(on ? 1 : 0)
+      : "memory");
 }
 
 __device__ __forceinline__ void mma_s8_s8(int (&c)[4],

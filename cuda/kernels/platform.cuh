@@ -8,11 +8,12 @@
 //     __syncthreads, __syncthreads_count, __syncthreads_and, __syncthreads_or
 //     __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync (numbers of 4 and
 //     8 bytes), __ballot_sync, __any_sync, __all_sync
-//     atomicAdd (int, unsigned, unsigned long long), atomicMax (int, unsigned), atomicCAS
-//     (unsigned), __threadfence: atomics order nothing without it, on the side that reads no more
-//     than on the side that writes
+//     atomicAdd (int, unsigned, unsigned long long), atomicMax (int, unsigned), atomicCAS and
+//     atomicInc (unsigned), __threadfence: atomics order nothing without it, on the side that reads
+//     no more than on the side that writes
 //     dim3, int2, int4, uint2, uint4, float2, float4 and their make_*
 //     __ldg, __byte_perm, __dp4a, __popc, __clz, __ffs, min and max of two integers of one type,
+//     fmaxf (the other one of a NaN),
 //     __float_as_uint, __uint_as_float, __float_as_int, __int_as_float
 //     __fadd_rn, __fsub_rn, __fmul_rn, __fmaf_rn, __fdiv_rn, __fsqrt_rn, __float2int_rn,
 //     __int2float_rn, __uint2float_rn: rounded where they are written. Not the operators + - * / on
@@ -32,6 +33,9 @@
 //     async_copy_commit(), async_copy_wait<N>()
 //     store_global(to, x)                    a uint2 or uint4 to global memory in one access; an
 //                                            assignment may be split where many stand together
+//     and_xor(x, mask, flip)                 (x & mask) ^ flip in one instruction
+//     load_current(from, on, to)             a float2 or float4 of global memory that other blocks
+//                                            of the launch have written; nothing when `on` is false
 //     mma_s8_s8(c, a, b0, b1), mma_u8_s8     m16n8k32, int32 accumulators: exact
 //     mma_bf16(c, a, b0, b1), mma_f16        m16n8k16, float accumulators: not reproducible
 //     launch(kernel, {grid, block, shared_bytes}, stream, arguments...)

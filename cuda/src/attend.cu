@@ -98,10 +98,21 @@ AttendPlan make_plan(const AttendArg& arg, int rows) {
   plan.tiles_per_sequence = same ? each : 0;
   plan.group = static_cast<std::int32_t>(group);
   plan.rows = rows;
-  plan.chunks = static_cast<std::int32_t>(max_chunks_of_tile(arg, rows, group));
+  plan.chunks =
+      static_cast<std::int32_t>(std::max<std::int64_t>(1, max_chunks_of_tile(arg, rows, group)));
   plan.in_partials =
       arg.partial_out != nullptr && is_aligned(arg.partial_out) && is_aligned(arg.partial_max_sum);
   return plan;
+}
+
+/// Of a launch: what the workspace holds results and counters for, and a grid blocks.
+std::int64_t tiles_at_once(const AttendPlan& plan, const AttendOptions& options) {
+  const AttendArg& arg = plan.arg;
+  const std::int64_t blocks = arg.kv_heads * plan.chunks;
+  const std::int64_t bytes = blocks * plan.rows * (arg.values.head_dim + 2) * 4;
+  const std::int64_t fitting = plan.in_partials ? plan.num_tiles : options.workspace_bytes / bytes;
+  return std::max<std::int64_t>(
+      1, std::min({plan.num_tiles, fitting, kMaxGridX / blocks, kAttendCounters / arg.kv_heads}));
 }
 
 /// Partial results of `tiles` tiles: the caller's arrays, or memory of the workspace.
@@ -113,8 +124,7 @@ void place_partials(std::int64_t tiles, Workspace& workspace, AttendPlan& plan) 
     return;
   }
   const std::int64_t slots = tiles * arg.kv_heads * plan.rows * plan.chunks;
-  const std::int64_t max_sum_bytes =
-      ceil_div(slots * 8, kWorkspaceAlignment) * kWorkspaceAlignment;
+  const std::int64_t max_sum_bytes = ceil_div(slots * 8, kWorkspaceAlignment) * kWorkspaceAlignment;
   void* const memory = workspace.at_least(max_sum_bytes + slots * arg.values.head_dim * 4);
   plan.max_sums = static_cast<float*>(memory);
   plan.outs = plan.max_sums + max_sum_bytes / 4;
@@ -135,25 +145,18 @@ void attend(const AttendArg& arg,
   if (arg.step.batch == 0 || arg.step.tokens == 0) {
     return;
   }
+  check_at_most("attend", "kv_heads", arg.kv_heads, kAttendCounters);
   const AttendKernel kernel = choose_kernel(arg, options);
   AttendPlan plan = make_plan(arg, kernel.rows);
   const std::int64_t num_tiles = plan.num_tiles;
-  const std::int64_t blocks = arg.kv_heads * std::max<std::int64_t>(plan.rows, plan.chunks);
-  const std::int64_t bytes = arg.kv_heads * plan.rows * plan.chunks * (arg.values.head_dim + 2) * 4;
-  const std::int64_t fitting =
-      plan.in_partials || bytes == 0 ? num_tiles : options.workspace_bytes / bytes;
-  const std::int64_t slice =
-      std::max<std::int64_t>(1, std::min({num_tiles, fitting, kMaxGridX / blocks}));
-  if (plan.chunks > 0) {
-    place_partials(slice, workspace, plan);
-  }
+  const std::int64_t slice = tiles_at_once(plan, options);
+  place_partials(slice, workspace, plan);
+  plan.counters = workspace.borrow_counters(slice * arg.kv_heads);
   for (plan.first_tile = 0; plan.first_tile < num_tiles; plan.first_tile += slice) {
     plan.num_tiles = std::min(slice, num_tiles - plan.first_tile);
-    if (plan.chunks > 0) {
-      kernel.launch(plan, stream);
-    }
-    launch_attend_combine(plan, stream);
+    kernel.launch(plan, stream);
   }
+  workspace.return_counters();
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -4,8 +4,9 @@
 // token by token: row x is query token x / group, head x % group of those that share the KV head.
 // A *tile* is up to `rows` successive ones, the same for every KV head. One thread block does one
 // *item*: a tile, a KV head and a chunk of kAttentionChunk absolute positions; it leaves (m, l) and
-// o of each row that sees some of the chunk. One more launch combines the chunks of each row. So
-// decoding, prefill and attention that only reads are the same kernels.
+// o of each row that sees some of the chunk. The last block of a tile and KV head to be done
+// combines the chunks of each row. So decoding, prefill and attention that only reads are the same
+// kernels.
 //
 // Lengths are known to the device alone: the host sizes the grid by the step's largest ones, and
 // blocks without work return at once.
@@ -38,16 +39,20 @@ struct AttendPlan {
   std::int64_t tiles_per_sequence = 0;
   std::int32_t group = 1;
   std::int32_t rows = 1;
-  std::int32_t chunks = 0;  ///< No tile sees more of them; the grid has one block for each.
+  /// No tile sees more of them; the grid has one block for each, one for tiles that see nothing.
+  std::int32_t chunks = 1;
   /// Where partial results go: (m, l) at max_sums + 2 * slot, o at outs + v_head_dim * slot, slot
   /// by slot_of (attend_tile.cuh).
   float* max_sums = nullptr;
   float* outs = nullptr;
+  /// One for each tile and KV head, in this order: how many of its blocks are done. All zero when
+  /// the launch begins and when it ends (attend_combine.cuh).
+  unsigned* counters = nullptr;
   bool in_partials = false;  ///< They are the caller's arg.partial_*, indexed as those are.
 };
 
-/// A kernel that takes a call, or none (`launch` null). It runs the items of a plan: a grid of
-/// num_items(plan) blocks in x, find_item(plan) tells a block its own.
+/// A kernel that takes a call, or none (`launch` null). It runs the items of a plan, from queries
+/// to results: a grid of num_items(plan) blocks in x, find_item(plan) tells a block its own.
 struct AttendKernel {
   void (*launch)(const AttendPlan& plan, Stream stream) = nullptr;
   int rows = 0;  ///< Of a tile, at most kMaxTileRows.
@@ -64,9 +69,6 @@ AttendKernel find_attend_fast(const AttendArg& arg);     ///< Only when options.
 AttendKernel find_attend_int(const AttendArg& arg);      ///< Int8 or Int4 keys and values.
 AttendKernel find_attend_float(const AttendArg& arg);    ///< Everything else that is tuned.
 AttendKernel find_attend_general(const AttendArg& arg);  ///< Takes every call.
-
-/// Combines the chunks of every row of the slice into arg.out, lse and max_sum.
-void launch_attend_combine(const AttendPlan& plan, Stream stream);
 
 /// Whether rows are attended to by S2.
 inline bool is_integer(const KVRowsArg& rows) {

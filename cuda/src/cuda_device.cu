@@ -34,7 +34,16 @@ void refuse_capture(Stream stream, const char* call) {
 
 class GpuWorkspace final : public Workspace {
  public:
-  ~GpuWorkspace() override { static_cast<void>(cudaFree(memory_)); }
+  ~GpuWorkspace() override {
+    static_cast<void>(cudaFree(memory_));
+    static_cast<void>(cudaFree(counters_));
+  }
+
+  /// All counters there ever are, so that no capture finds too few. Waits for their zeros.
+  void make_counters() {
+    check(cudaMalloc(&counters_, kCounterBytes), "cudaMalloc of the attention counters");
+    check(cudaMemset(counters_, 0, kCounterBytes), "cudaMemset");
+  }
 
   void* at_least(std::int64_t size_bytes) override {
     if (size_bytes > size_bytes_) {
@@ -56,8 +65,18 @@ class GpuWorkspace final : public Workspace {
   void on(Stream stream) noexcept { stream_ = stream; }
 
  private:
+  static constexpr std::size_t kCounterBytes = kAttendCounters * sizeof(unsigned);
+
+  unsigned* counters_at_least(std::int64_t /*count*/, bool clear) override {
+    if (clear) {
+      check(cudaMemsetAsync(counters_, 0, kCounterBytes, stream_.handle), "cudaMemsetAsync");
+    }
+    return static_cast<unsigned*>(counters_);
+  }
+
   void* memory_ = nullptr;
   std::int64_t size_bytes_ = 0;
+  void* counters_ = nullptr;
   Stream stream_;
 };
 
@@ -69,11 +88,12 @@ class CudaDevice final : public KernelDevice {
         name_("cuda:" + std::to_string(options.ordinal)) {
     const CurrentDevice gpu(ordinal_);
     staging_.emplace(options.staging_bytes);
+    workspace_.make_counters();
     if (options.workspace_bytes > 0) {
       workspace_.at_least(options.workspace_bytes);
-      // Whichever stream uses it first, also one that the default stream is no order for.
-      check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
+    // Whichever stream uses them first, also one that the default stream is no order for.
+    check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     // Freed memory stays with the process: the next allocation of its size is a list operation.
     cudaMemPool_t pool = nullptr;
     check(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "cudaDeviceGetDefaultMemPool");

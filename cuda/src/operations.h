@@ -16,14 +16,36 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-/// Memory on the device for results that one launch leaves for the next. Whoever owns it keeps it
-/// from call to call; work queued on one stream may follow each other in it.
+/// Counters that a launch may have at a time: attention in more tiles is done in slices.
+inline constexpr std::int64_t kAttendCounters = 65536;
+
+/// Memory on the device for what blocks of a launch leave for each other. Whoever owns it keeps it
+/// from call to call. Launches follow each other in it, on one stream or on several that the caller
+/// orders: two at the same time would write over each other's results and count each other's
+/// blocks.
 class Workspace {
  public:
   virtual ~Workspace() = default;
   /// At least `size_bytes` bytes, aligned to 256, unspecified contents; the same memory at every
   /// call that asks for no more than an earlier one did. Raises ResourceExhausted.
   virtual void* at_least(std::int64_t size_bytes) = 0;
+
+  /// `count` counters, all zero, for launches that leave them so; at most kAttendCounters. Who has
+  /// queued these launches gives the counters back. Who could not, as one of them failed and may
+  /// have counted a part of its blocks, does nothing: the next to borrow gets them zeroed anew.
+  unsigned* borrow_counters(std::int64_t count) {
+    unsigned* const counters = counters_at_least(count, are_lent_);
+    are_lent_ = true;
+    return counters;
+  }
+  void return_counters() noexcept { are_lent_ = false; }
+
+ private:
+  /// At least `count`, zero where they are new; on `clear` all are set to zero behind what the
+  /// stream was given before. Raises ResourceExhausted, DeviceError.
+  virtual unsigned* counters_at_least(std::int64_t count, bool clear) = 0;
+
+  bool are_lent_ = false;
 };
 
 struct AttendOptions {

@@ -96,6 +96,9 @@ TEST(CompiledKernels, LoopsThatSlotsAreCountedInAreFound) {
     EXPECT_TRUE(count.keys) << title;
     EXPECT_TRUE(count.values) << title;
     EXPECT_TRUE(count.rest) << title;
+    EXPECT_TRUE(count.combined_row) << title;
+    EXPECT_EQ(count.chunks_at_once, count.kernel == "attend_float" && count.rows == 8 ? 16 : 8)
+        << title;
   }
 }
 

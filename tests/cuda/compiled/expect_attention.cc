@@ -1,20 +1,18 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tests/cuda/compiled/expectation_parts.h"
-#include "tests/cuda/compiled/loops.h"
 #include "tests/cuda/compiled/slots.h"
-#include "tests/cuda/compiled/ways.h"
 
 namespace octavo::compiled {
 namespace {
 
-constexpr unsigned kMultiplyAdd = 0x023;
-constexpr unsigned kLoad = 0x181;
-
 constexpr double kChunk = 256;
+constexpr double kPartialBytes = (kCaseHeadDim + 2) * 4;  // Of a row and chunk.
 
 struct AttendCase {
   std::string name;
@@ -31,41 +29,20 @@ struct AttendCase {
   double goal = 0.0;
 };
 
-// The combination of so many chunks for so many rows, a warp each.
-std::optional<LaunchTime> combine_time(
-    const GpuFigures& gpu, Kernels kernels, double rows, double chunks, double cache_bytes) {
-  const CompiledKernel* const kernel = find_kernel(kernels, "attend_combine<1>");
-  if (kernel == nullptr) {
-    return std::nullopt;
-  }
-  const SassCode& code = kernel->code;
-  const Loop* over_chunks = nullptr;
-  const std::vector<Loop> loops = find_loops(code);
-  for (const Loop& loop : loops) {
-    if (loop.is_innermost && loop.count(kMultiplyAdd) > 0 && loop.count(kLoad) > 0) {
-      over_chunks = &loop;
-    }
-  }
-  if (over_chunks == nullptr) {
-    return std::nullopt;
-  }
-  const auto way =
-      shortest_way(code, {.passes = {over_chunks->body}, .avoids = {}, .free = over_chunks->body});
-  if (!way) {
-    return std::nullopt;
-  }
-  const double iterations = chunks / static_cast<double>(over_chunks->count(kLoad));
-  LaunchWork launch;
-  launch.needs = {kBlockThreads, kernel->registers, kernel->shared_bytes};
-  launch.blocks = rows / kBlockWarps;
-  launch.clocks = clocks_of(code, over_chunks->body) * (kBlockWarps * iterations);
-  launch.clocks += clocks_of(code, *way) * kBlockWarps;
-  launch.cache_bytes = kBlockWarps * cache_bytes;
-  return time_of(gpu, launch);
+// What the last block of a tile does for its rows, and waits for: of its warps each does a row
+// after the other, with the chunks of an iteration on their way at a time.
+void add_combination(const SlotCount& count, double rows, double chunks, LaunchWork& launch) {
+  const double iterations = std::ceil(chunks / count.chunks_at_once);
+  const PipeClocks row = count.combined_chunks->clocks * iterations;
+  const double rows_of_warp = std::ceil(rows / kBlockWarps);
+  PipeClocks clocks = row * rows;
+  clocks += count.combined_row->clocks * std::max(rows, kBlockWarps);
+  launch.clocks += clocks * (1.0 / chunks);           // A block has a chunk.
+  launch.tail_trips = 2 + rows_of_warp * iterations;  // Fence and count come first.
+  launch.tail_bytes = rows * chunks * kPartialBytes;
 }
 
 std::optional<Expectation> expect_case(const GpuFigures& gpu,
-                                       Kernels kernels,
                                        const std::vector<SlotCount>& counts,
                                        const AttendCase& item) {
   const auto count = std::find_if(counts.begin(), counts.end(), [&item](const SlotCount& c) {
@@ -74,7 +51,7 @@ std::optional<Expectation> expect_case(const GpuFigures& gpu,
            c.rows == item.rows;
   });
   if (count == counts.end() || !count->keys || !count->values || !count->plain_softmax_of_row ||
-      !count->rest) {
+      !count->rest || !count->combined_row || count->chunks_at_once == 0) {
     return std::nullopt;
   }
   const double rows = std::min(item.query * item.group, static_cast<double>(item.rows));
@@ -82,7 +59,7 @@ std::optional<Expectation> expect_case(const GpuFigures& gpu,
   const double chunks = item.context / kChunk;
   // Of a prompt half of the chunks are behind the query, and the diagonal is done whole.
   const double seen = item.query > 1 ? (chunks + 1) / 2 : chunks;
-  const double partial_bytes = rows * (kCaseHeadDim + 2) * 4;
+  const double partial_bytes = rows * kPartialBytes;
   LaunchWork launch;
   launch.needs = {kBlockThreads, count->registers, count->shared_bytes};
   launch.blocks = tiles * kCaseKvHeads * seen;
@@ -92,23 +69,18 @@ std::optional<Expectation> expect_case(const GpuFigures& gpu,
   launch.clocks += count->rest->clocks;
   launch.clocks = launch.clocks * kChunk;
   launch.read_bytes = 2 * kChunk * item.row_bytes;
-  launch.cache_bytes = launch.read_bytes + partial_bytes;
+  launch.cache_bytes = launch.read_bytes + 2 * partial_bytes;  // The last block reads them again.
   // The tiles of a prompt read the same rows again and again.
   launch.memory_bytes = partial_bytes + launch.read_bytes * (item.query > 1 ? 0.0 : 1.0);
   launch.flight_bytes = item.flight_bytes;
-  const auto combine =
-      combine_time(gpu, kernels, tiles * rows * kCaseKvHeads, seen, seen * (kCaseHeadDim + 2) * 4);
-  if (!combine) {
-    return std::nullopt;
-  }
+  add_combination(*count, rows, seen, launch);
   Expectation result;
   result.name = item.name;
   result.kernel = item.kernel;
   result.unit = item.unit;
   result.goal = item.goal;
   result.main = time_of(gpu, launch);
-  result.other_us = combine->us;
-  const double us = result.main.us + result.other_us;
+  const double us = result.main.us;
   if (item.unit == ExpectedUnit::Teraflops) {
     const double pairs = 0.5 * item.batch * item.query * item.context * item.group * kCaseKvHeads;
     result.value = pairs * 4 * kCaseHeadDim / us * 1e-6;
@@ -187,7 +159,7 @@ std::vector<Expectation> expect_attention(const GpuFigures& gpu, Kernels kernels
   const std::vector<SlotCount> counts = count_slots(kernels);
   std::vector<Expectation> results;
   for (const AttendCase& item : attend_cases()) {
-    if (auto result = expect_case(gpu, kernels, counts, item)) {
+    if (auto result = expect_case(gpu, counts, item)) {
       results.push_back(std::move(*result));
     }
   }

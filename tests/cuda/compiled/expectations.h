@@ -23,7 +23,7 @@ struct Expectation {
   ExpectedUnit unit = ExpectedUnit::FractionOfCopy;
   double bytes = 0.0;     ///< Of the case, each counted once; 0 where they do not bound it.
   LaunchTime main;        ///< Of that kernel's launch, or of one of several equal ones.
-  double other_us = 0.0;  ///< All other launches: the combination of chunks, further lists.
+  double other_us = 0.0;  ///< All other launches: further lists.
   double value = 0.0;     ///< In the unit.
   double goal = 0.0;      ///< Likewise; 0: none.
 

@@ -53,6 +53,10 @@ LaunchTime time_of(const GpuFigures& gpu, const LaunchWork& launch) {
   take(clocks_us * launch.clocks[busiest], to_string(busiest));
   time.issue_share = time.us > 0.0 ? clocks_us * launch.clocks[Pipe::Issue] / time.us : 0.0;
   time.us += gpu.launch_us;
+  if (launch.tail_bytes > 0.0) {
+    time.us += std::max(launch.tail_trips * gpu.cache_latency_us,
+                        launch.tail_bytes / (gpu.cache_bytes_per_clock * gpu.clock_ghz * 1e3));
+  }
   return time;
 }
 

@@ -21,17 +21,20 @@ struct GpuFigures {
   double cache_gb_per_s = 0.0;   ///< Of the second-level cache.
   double launch_us = 0.0;        ///< A launch in a graph: start, the last blocks' tail.
   double latency_us = 0.0;       ///< Of a read of memory that is busy.
+  double cache_latency_us = 0.0;  ///< Of a read, a fence or an atomic, nothing else being busy.
   // Of a multiprocessor.
   std::size_t registers = 0;
   std::size_t shared_bytes = 0;
   std::size_t reserved_bytes = 0;  ///< Of a block's shared memory, by CUDA.
   std::size_t threads = 0;
   std::size_t blocks = 0;
+  double cache_bytes_per_clock = 0.0;  ///< Of what it reads of the second-level cache.
 };
 
 /// NVIDIA's figures: 132 multiprocessors, 4.8 TB/s nominal, the limits of compute capability 9.0.
 /// Assumed until a GPU is measured: 1.98 GHz, the highest clock; 4.3 TB/s for a copy, 5.5 TB/s for
-/// the cache, 3 us a launch, 0.6 us a read.
+/// the cache, of which a multiprocessor reads 64 bytes a clock, 3 us a launch, 0.6 us a read, 0.3
+/// us one that the cache answers.
 inline constexpr GpuFigures kH200 = {.name = "H200",
                                      .multiprocessors = 132,
                                      .clock_ghz = 1.98,
@@ -39,11 +42,13 @@ inline constexpr GpuFigures kH200 = {.name = "H200",
                                      .cache_gb_per_s = 5500.0,
                                      .launch_us = 3.0,
                                      .latency_us = 0.6,
+                                     .cache_latency_us = 0.3,
                                      .registers = 65536,
                                      .shared_bytes = 228 * 1024,
                                      .reserved_bytes = 1024,
                                      .threads = 2048,
-                                     .blocks = 32};
+                                     .blocks = 32,
+                                     .cache_bytes_per_clock = 64.0};
 
 /// What a block of a kernel takes of a multiprocessor as long as it is there.
 struct BlockNeeds {
@@ -65,6 +70,9 @@ struct LaunchWork {
   double cache_bytes = 0.0;   ///< Those and what the second-level cache holds already.
   double read_bytes = 0.0;    ///< Of those of memory.
   double flight_bytes = 0.0;  ///< Of those reads, at a time on their way.
+  // Of the last blocks, when all others are done: what overlaps with nothing.
+  double tail_trips = 0.0;  ///< To the second-level cache, one after another.
+  double tail_bytes = 0.0;  ///< Read of it by one block.
 };
 
 struct LaunchTime {

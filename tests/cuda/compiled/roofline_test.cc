@@ -17,11 +17,13 @@ constexpr GpuFigures kSmall = {.name = "small",
                                .cache_gb_per_s = 2.0,
                                .launch_us = 10.0,
                                .latency_us = 0.5,
+                               .cache_latency_us = 0.25,
                                .registers = 65536,
                                .shared_bytes = 65536,
                                .reserved_bytes = 1024,
                                .threads = 2048,
-                               .blocks = 32};
+                               .blocks = 32,
+                               .cache_bytes_per_clock = 16.0};
 
 LaunchWork work() {
   LaunchWork launch;
@@ -76,6 +78,16 @@ TEST(Roofline, ReadsOfResidentBlocksAloneAreInFlight) {
   launch.flight_bytes = 500;
   launch.needs.registers = 128;  // Four blocks of sixteen at a time.
   EXPECT_EQ(time_of(kSmall, launch).us, 10.0 + 16 * 1000 / (4 * 500.0) * 0.5);
+}
+
+TEST(Roofline, TheTailOverlapsWithNothing) {
+  LaunchWork launch = work();
+  const double us = time_of(kSmall, launch).us;
+  launch.tail_trips = 3;
+  launch.tail_bytes = 100;
+  EXPECT_EQ(time_of(kSmall, launch).us, us + 3 * 0.25);
+  launch.tail_bytes = 32000;
+  EXPECT_EQ(time_of(kSmall, launch).us, us + 32000 / (16 * 1e3));
 }
 
 TEST(Roofline, RefusesABlockThatFitsNowhere) {

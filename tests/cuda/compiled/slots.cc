@@ -12,6 +12,8 @@
 namespace octavo::compiled {
 namespace {
 
+constexpr unsigned kMultiplyAdd = 0x023;
+constexpr unsigned kLoad = 0x181;
 constexpr unsigned kIntegerProduct = 0x037;
 constexpr unsigned kFloatProduct = 0x03C;
 constexpr unsigned kSpecialFunction = 0x108;
@@ -77,7 +79,8 @@ Slots slots(const SassCode& code, const Instructions& run, double tokens, bool i
 struct Parts {
   Instructions keys;
   Instructions values;
-  Instructions softmax;  // Of all variants of the kernel.
+  Instructions softmax;   // Of all variants of the kernel.
+  Instructions combined;  // The loop over chunks.
 };
 
 // The shortest loop that `is_it` says is the one: the kernels have a second one for chunks that
@@ -93,9 +96,17 @@ const Loop* shortest(const std::vector<Loop>& loops, Predicate is_it) {
   return found;
 }
 
-// The loop over rows. The tanh of the cap is in it, or in a loop in it.
+// The loop over rows. The tanh of the cap is in it, or in a loop in it. It reads shared memory
+// alone.
 bool is_softmax(const Loop& loop) {
-  return loop.count(kSpecialFunction) > 0 && loop.count(kShuffle) > 0 && loop.count(kCopy) == 0;
+  return loop.count(kSpecialFunction) > 0 && loop.count(kShuffle) > 0 && loop.count(kCopy) == 0 &&
+         loop.count(kLoad) == 0;
+}
+
+// The loop over the chunks of a row that is combined, and those around it. In it is the search for
+// the largest score, which the first iteration does.
+bool is_combination(const Loop& loop) {
+  return loop.count(kMultiplyAdd) > 0 && loop.count(kShuffle) > 0 && loop.count(kLoad) > 0;
 }
 
 void count_softmax(const SassCode& code,
@@ -124,10 +135,34 @@ void count_rest(const SassCode& code, const Parts& parts, SlotCount& count) {
     return;
   }
   WayRules rules = {.passes = {parts.keys, parts.values}, .avoids = {}, .free = parts.softmax};
-  rules.free.insert(rules.free.end(), parts.keys.begin(), parts.keys.end());
-  rules.free.insert(rules.free.end(), parts.values.begin(), parts.values.end());
-  if (const auto way = shortest_way(code, rules)) {
-    count.rest = slots(code, *way, kChunkPositions);
+  for (const Instructions* const part : {&parts.keys, &parts.values, &parts.combined}) {
+    rules.free.insert(rules.free.end(), part->begin(), part->end());
+  }
+  const auto way = shortest_way(code, rules);
+  if (!way) {
+    return;
+  }
+  count.rest = slots(code, *way, kChunkPositions);
+  rules.passes.push_back(parts.combined);
+  if (const auto last = shortest_way(code, rules); last && !parts.combined.empty()) {
+    count.combined_row = slots(code, *last, kWarps);
+    count.combined_row->count -= static_cast<double>(way->size());
+    count.combined_row->clocks += slots(code, *way, kWarps).clocks * -1.0;
+  }
+}
+
+void find_combination(const SassCode& code,
+                      const std::vector<Loop>& loops,
+                      SlotCount& count,
+                      Parts& parts) {
+  if (const Loop* const loop = shortest(loops, is_combination); loop != nullptr) {
+    constexpr unsigned kQuadBytes = 16;
+    count.chunks_at_once = static_cast<int>(
+        std::count_if(loop->body.begin(), loop->body.end(), [&code](std::size_t i) {
+          return code[i].operation() == kLoad && access_bytes(code[i]) == kQuadBytes;
+        }));
+    count.combined_chunks = slots(code, loop->body, kWarps);
+    parts.combined = loop->body;
   }
 }
 
@@ -247,6 +282,7 @@ std::optional<SlotCount> count_kernel(const CompiledKernel& kernel) {
     return std::nullopt;
   }
   count_softmax(kernel.code, loops, count, parts);
+  find_combination(kernel.code, loops, count, parts);
   count_rest(kernel.code, parts, count);
   return count;
 }

@@ -8,8 +8,9 @@
 // threads of a warp have parted. The softmax is counted for a row: a warp does 256 tokens of one;
 // all its conditions count, the cap's too, but not subroutines such as the slow path of a division.
 // The rest, what a chunk costs once (addresses, ranges, queries, reductions across streams,
-// stores), is counted along the shortest way through the code that passes both loops: at least so
-// much.
+// stores, counting the block), is counted along the shortest way through the code that passes both
+// loops: at least so much. What the last block of a tile and KV head does besides, the combination
+// of its rows, is the way that passes the loop over chunks too, without that rest; and that loop.
 //
 // Where the compiler unrolled a loop of tensor core products whole, what stands between the
 // barriers around them is counted instead, the fragments of the queries and the first loads of
@@ -46,6 +47,11 @@ struct SlotCount {
   std::optional<Slots> softmax_of_row;
   std::optional<Slots> plain_softmax_of_row;  ///< Where logits have no cap.
   std::optional<Slots> rest;
+  /// Of one warp, not of a token: what a row that is combined costs once, and an iteration over its
+  /// chunks, of which that takes so many.
+  std::optional<Slots> combined_row;
+  std::optional<Slots> combined_chunks;
+  int chunks_at_once = 0;
 };
 
 /// Of the kernels among `kernels` whose loops are known here: attend_float, attend_int_kernel and

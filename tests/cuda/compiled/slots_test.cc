@@ -82,6 +82,44 @@ TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
   EXPECT_EQ(counted.plain_softmax_of_row->count, 1.0);
 }
 
+TEST(Slots, OfTheLastBlockAreTheWayOnFromItsCount) {
+  constexpr unsigned kMultiplyAdd = 0x223;
+  constexpr unsigned kLoad = 0x981;
+  SassWriter code;
+  add_loop(code, 100, {{kCopyGroup, 8}, {kShuffle, 4}});
+  add_loop(code, 256, {{kSpecialFunction, 8}, {kShuffle, 10}});
+  add_loop(code, 100, {{kCopyGroup, 8}});
+  for (int i = 0; i < 20; ++i) {
+    code.add(kOther);
+  }
+  code.branch(1 + 5 + 60 + 12, SassWriter::kIf);  // To the end, past the combination.
+  for (int i = 0; i < 5; ++i) {
+    code.add(kOther);
+  }
+  constexpr std::uint64_t kQuad = std::uint64_t{6} << 9;
+  code.add(kLoad, SassWriter::kAlways, kQuad);
+  for (int i = 0; i < 8; ++i) {
+    code.add(kLoad, SassWriter::kAlways, kQuad);
+    code.add(kShuffle);
+    code.add(kMultiplyAdd);
+  }
+  for (int i = 0; i < 35; ++i) {
+    code.add(kOther);
+  }
+  code.branch(-60, SassWriter::kIf);
+  for (int i = 0; i < 12; ++i) {
+    code.add(kSpecialFunction);
+  }
+  const SlotCount counted = count("attend_float<FloatShape<(RowFormat)2, 128, 4> >", code);
+  ASSERT_TRUE(counted.combined_row && counted.combined_chunks);
+  EXPECT_EQ(counted.combined_chunks->count, 60);
+  EXPECT_EQ(counted.combined_row->count, 5 + 1 + 12);
+  EXPECT_EQ(counted.combined_row->clocks[Pipe::Issue], (5 + 1 + 12) / 4.0);
+  EXPECT_EQ(counted.chunks_at_once, 8);
+  EXPECT_EQ(rest_of(counted), (20 + 1 + 1) * 4 / 256.0);
+  EXPECT_EQ(softmax_of(counted), 1.0);
+}
+
 TEST(Slots, OfASoftmaxLeaveOutTheCapOnceMoreWithoutIt) {
   constexpr unsigned kDivisionCheck = 0x302;
   SassWriter code;

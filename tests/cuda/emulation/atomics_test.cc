@@ -1,5 +1,6 @@
 // Atomics from many threads, and the order that fences give.
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernel_test.h"
@@ -15,6 +16,8 @@ struct Counters {
   int highest = -1000;
   unsigned top = 0;
   unsigned owner = 0;
+  unsigned wheel = 0;
+  unsigned turns = 0;
 };
 
 __global__ void count_all(Counters* counters, int* winners) {
@@ -22,6 +25,9 @@ __global__ void count_all(Counters* counters, int* winners) {
   atomicAdd(&counters->sum, -static_cast<int>(thread));
   atomicAdd(&counters->count, 1u);
   atomicAdd(&counters->large, 1ull << 33);
+  if (atomicInc(&counters->wheel, 6u) == 6) {
+    atomicAdd(&counters->turns, 1u);
+  }
   atomicMax(&counters->highest, static_cast<int>(thread * 7 % 1000) - 1000);
   atomicMax(&counters->top, thread * 7 % 1000);
   if (atomicCAS(&counters->owner, 0u, thread + 1) == 0) {
@@ -41,6 +47,8 @@ TEST(Atomics, LoseNothing) {
     EXPECT_EQ(counters.highest, -1);
     EXPECT_EQ(counters.top, 999u);
     EXPECT_EQ(winners, 1);
+    EXPECT_EQ(counters.wheel, 1000u % 7);
+    EXPECT_EQ(counters.turns, 1000u / 7);
     EXPECT_GT(counters.owner, 0u);
   }
 }
@@ -61,6 +69,20 @@ __global__ void add_up(std::uint64_t* total, std::uint64_t* parts, unsigned* arr
     for (unsigned i = 0; i < gridDim.x; ++i) {
       *total += parts[i];
     }
+  }
+}
+
+// A counter beyond what it is counted to begins again too.
+__global__ void count_on(unsigned* counter, unsigned most) {
+  atomicInc(counter, most);
+}
+
+TEST(Atomics, IncBeginsAgainAtZero) {
+  SeededStream stream({});
+  for (const auto& [from, to] : {std::pair{2u, 3u}, {3u, 0u}, {4u, 0u}, {0u, 1u}}) {
+    unsigned counter = from;
+    launch(count_on, {1, 1}, stream, &counter, 3u);
+    EXPECT_EQ(counter, to) << from;
   }
 }
 

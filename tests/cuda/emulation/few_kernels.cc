@@ -8,7 +8,6 @@
 #include <string>
 
 #include "kernels/append.cuh"
-#include "kernels/attend_combine.cuh"
 #include "kernels/attend_fast.cuh"
 #include "kernels/attend_float.cuh"
 #include "kernels/attend_general.cuh"
@@ -97,13 +96,6 @@ AttendKernel find_attend_float(const AttendArg& arg) {
 AttendKernel find_attend_general(const AttendArg& arg) {
   require(is_integer(arg.keys) && !is_integer(arg.values), "attend");
   return {launch_items<attend_general<true, false>, kGeneralThreads>, kGeneralRows};
-}
-
-void launch_attend_combine(const AttendPlan& plan, Stream stream) {
-  require(plan.arg.values.head_dim <= kCombineThreads, "attend");
-  const std::int64_t rows = plan.num_tiles * plan.arg.kv_heads * plan.rows;
-  launch(attend_combine<1>, {dim3(static_cast<unsigned>(rows)), dim3(kCombineThreads)}, stream,
-         plan);
 }
 
 void append(const AppendArg& arg, Stream stream) {

@@ -19,9 +19,9 @@ family() {
       tests="$few:AttendFloat.EveryGroup*:Attend.NoOrderOfThreads*"
       ;;
     combine)
-      sources=(attend_combine.cu)
-      few="$one:Attend.ALong*"
-      tests="$few:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*:AttendInt.TheLargest*"
+      sources=(attend.cu attend_float_bf16.cu)
+      few="$one:AttendFinish.AnyBlock*:AttendFinish.MoreChunks*"
+      tests="$few:AttendFinish.*:Attend.SlicesOf*:Attend.ARowThat*:Attend.PartialResults*"
       ;;
     int)
       sources=(attend_int.cu)

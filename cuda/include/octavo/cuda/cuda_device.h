@@ -4,7 +4,8 @@
 // the device's default stream. The device never waits for the GPU on the path of a step: kernels
 // are queued, uploads go through pinned staging memory of its own, and memory is taken and given
 // back in stream order. Only `copy_to_host` waits, for what its stream was given before.
-// Whoever uses memory on one stream that was last written on another orders the two itself.
+// Whoever uses memory on one stream that was last written on another orders the two itself; so too
+// whoever attends on two streams of one device, whose calls share its workspace.
 //
 // *Graphs.* The operations of a step (not uploads, not allocation) may be captured in a CUDA graph
 // once the attention workspace has grown to what they need: run the step once, or give

@@ -124,9 +124,9 @@ edit kernels/rows.cuh <<'EDIT'
 EDIT
 bug 21 'a zero keeps its sign in a maximum' values
 edit kernels/attend_scores.cuh <<'EDIT'
-  return __fadd_rn(s, 0.0f);  // No -0: a maximum then has one answer.
+  return __fadd_rn(m, 0.0f);  // No -0.
 ====
-  return s;
+  return m;
 EDIT
 bug 22 'the tree over warps as a chain' values
 edit kernels/attend_float_sums.cuh <<'EDIT'

@@ -39,11 +39,6 @@ edit kernels/attend_int.cuh <<'EDIT'
   async_copy_wait<1>();
 EDIT
 bug 11 'positions that a row does not see are not masked' values
-edit kernels/attend_int.cuh <<'EDIT'
-contains(seen, lane + 32 * i) ? exp2_spec(__fsub_rn(p.x[i], m)) : 0.0f;
-====
-exp2_spec(__fsub_rn(p.x[i], m));
-EDIT
 edit kernels/attend_item_shared.cuh <<'EDIT'
     scores.x[i] = contains(seen, t) ? s : minus_infinity();
 ====
@@ -79,9 +74,9 @@ edit kernels/attend_int_values.cuh <<'EDIT'
 EDIT
 bug 18 'the low limb of a weight is signed' values
 edit kernels/attend_int_values.cuh <<'EDIT'
-mma_u8_s8(c[4 * h + e], a, b[0][e], b[1][e]);
+mma_u8_s8(c[j], a, b[0][j], b[1][j]);
 ====
-mma_s8_s8(c[4 * h + e], a, b[0][e], b[1][e]);
+mma_s8_s8(c[j], a, b[0][j], b[1][j]);
 EDIT
 bug 19 'the scale of the value after the fixed point' values
 edit kernels/attend_item_shared.cuh <<'EDIT'
@@ -95,4 +90,10 @@ edit kernels/attend_int_keys.cuh <<'EDIT'
 fixed_point<kQueryBits>(largest_of_lanes<16>(largest));
 ====
 fixed_point<kQueryBits>(largest_of_lanes<32>(largest));
+EDIT
+bug 21 'the fixed point of a weight is cut off, not rounded' values
+edit kernels/attend_int_shared.cuh <<'EDIT'
+  return __float_as_uint(__fmaf_rn(x, scale.to_integer, kRoundMagic));
+====
+  return static_cast<std::uint32_t>(static_cast<int>(__fmul_rn(x, scale.to_integer)));
 EDIT
