@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "draw.h"
 #include "octavo/block_manager.h"
 #include "octavo/error.h"
 #include <gtest/gtest.h>
@@ -14,11 +15,6 @@ namespace octavo::testkit {
 namespace {
 
 using Tokens = std::vector<std::int32_t>;
-
-/// A draw from [low, high] that does not shrink towards what RapidCheck's size allows only.
-int draw_int(int low, int high) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
-}
 
 // Every event, flat, in order.
 class EventList : public KVEventSink {
@@ -45,7 +41,7 @@ std::uint64_t same_for_all(std::uint64_t /*parent_hash*/,
   return 42;
 }
 
-BlockManagerConfig draw_config() {
+BlockManagerConfig draw_replay_config() {
   BlockManagerConfig config;
   config.num_blocks = draw_int(3, 16);
   config.block_size = 1 << draw_int(0, 2);
@@ -61,7 +57,7 @@ BlockManagerConfig draw_config() {
 }
 
 // Few stems and few branches: prompts share prefixes, end inside blocks and at their edges.
-Tokens draw_prompt(int longest) {
+Tokens draw_replay_prompt(int longest) {
   Tokens prompt(static_cast<std::size_t>(draw_int(1, longest)), 5);
   for (std::size_t i = 0; i < prompt.size(); ++i) {
     prompt[i] = static_cast<std::int32_t>(i);
@@ -141,7 +137,7 @@ bool fits(const BlockManager& manager, const Prompt& prompt, std::uint64_t names
 }
 
 RC_GTEST_PROP(Replay, IsTheCallsOfASession, ()) {
-  const BlockManagerConfig config = draw_config();
+  const BlockManagerConfig config = draw_replay_config();
   Pair pair(config);
   std::vector<Live> live(3);
   const int longest = static_cast<int>(config.num_blocks) * config.block_size;
@@ -171,7 +167,7 @@ RC_GTEST_PROP(Replay, IsTheCallsOfASession, ()) {
       pair.both([&](BlockManager& manager) { manager.evict(slot); });
       continue;
     }
-    const Prompt prompt{draw_prompt(longest),
+    const Prompt prompt{draw_replay_prompt(longest),
                         draw_int(0, 1) == 0 ? kAddressableAll : draw_int(0, longest),
                         draw_int(0, 50)};
     const bool fit = fits(pair.parts(), prompt, namespace_id);

@@ -2,6 +2,7 @@
 // is served what tells who left.
 #include <vector>
 
+#include "draw.h"
 #include "naive_model.h"
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,11 +10,6 @@
 
 namespace octavo::testkit {
 namespace {
-
-/// A draw from [low, high] that does not shrink towards what RapidCheck's size allows only.
-int draw_int(int low, int high) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
-}
 
 // Three stems of up to five blocks of two tokens, so that prompts share prefixes and branch.
 Tokens draw_prompt() {

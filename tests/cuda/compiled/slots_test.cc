@@ -84,7 +84,7 @@ TEST(Slots, OfFloatKernelsAreThoseOfTheShorterLoops) {
 
 TEST(Slots, OfTheLastBlockAreTheWayOnFromItsCount) {
   constexpr unsigned kMultiplyAdd = 0x223;
-  constexpr unsigned kLoad = 0x981;
+  constexpr unsigned kGlobalLoad = 0x981;
   SassWriter code;
   add_loop(code, 100, {{kCopyGroup, 8}, {kShuffle, 4}});
   add_loop(code, 256, {{kSpecialFunction, 8}, {kShuffle, 10}});
@@ -97,9 +97,9 @@ TEST(Slots, OfTheLastBlockAreTheWayOnFromItsCount) {
     code.add(kOther);
   }
   constexpr std::uint64_t kQuad = std::uint64_t{6} << 9;
-  code.add(kLoad, SassWriter::kAlways, kQuad);
+  code.add(kGlobalLoad, SassWriter::kAlways, kQuad);
   for (int i = 0; i < 8; ++i) {
-    code.add(kLoad, SassWriter::kAlways, kQuad);
+    code.add(kGlobalLoad, SassWriter::kAlways, kQuad);
     code.add(kShuffle);
     code.add(kMultiplyAdd);
   }
