@@ -16,20 +16,24 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
   return x ^ (x >> 29);
 }
 
-/// The hash of a block's content. Apart, so that chain_hash stays small where a block is one token.
+/// The content of a block of one token, which a replay of block ids has. The mix spreads it; here
+/// it only becomes a number that nobody uses for a namespace or a generation.
+inline std::uint64_t hash_token(std::int32_t token) noexcept {
+  return (static_cast<std::uint32_t>(token) ^ 0x6F637461766F3136ULL) * 0x9FB21C651E98DF25ULL;
+}
+
+/// That of more tokens. Apart, so that chain_hash stays small where a block is one token.
 [[gnu::noinline]] inline std::uint64_t hash_tokens(const std::int32_t* tokens,
                                                    std::size_t count) noexcept {
   return XXH3_64bits(tokens, count * sizeof *tokens);
 }
 
 /// The content is hashed apart from the parent, so that the hashes of consecutive blocks overlap in
-/// the processor and only the short mix is a chain. Blocks of one token, which a replay of block
-/// ids has, are their own content's hash: the mix spreads them.
+/// the processor and only the short mix is a chain.
 inline std::uint64_t chain_hash(std::uint64_t parent_hash,
                                 const std::int32_t* tokens,
                                 std::size_t count) noexcept {
-  return mix(count == 1 ? static_cast<std::uint32_t>(*tokens) : hash_tokens(tokens, count),
-             parent_hash);
+  return mix(count == 1 ? hash_token(*tokens) : hash_tokens(tokens, count), parent_hash);
 }
 
 }  // namespace octavo::blocks

@@ -251,6 +251,26 @@ TEST(Events, ResetClearsOnceAndRemovesNothingOneByOne) {
 
 // --- The sum of all events ---
 
+// The hash of a namespace is made of its number, that of a block of one token of the token: small
+// numbers, both of them.
+TEST(Events, ATokenIsNoNamespace) {
+  EventMirror mirror;
+  BlockManagerConfig config = config_with(mirror, 64);
+  config.block_size = 1;
+  BlockManager manager(config);
+  for (std::uint64_t tenant = 0; tenant < 4; ++tenant) {
+    for (std::int32_t first = 0; first < 4; ++first) {
+      for (std::int32_t second = 0; second < 4; ++second) {
+        manager.set_namespace(0, tenant);
+        manager.replay(0, Tokens{first, second, 9}, 2);
+      }
+    }
+    manager.invalidate_namespace(3 - tenant);  // Generations are small numbers too.
+    mirror.invalidate(3 - tenant);
+  }
+  EXPECT_GT(mirror.size(), 40U);
+}
+
 // Random sessions under pressure: what the events add up to is what admit serves, at every moment.
 TEST(Events, TheirMirrorIsTheServableSet) {
   EventMirror mirror;
