@@ -36,11 +36,11 @@ work.on ? units : 0, out);
 ====
 units, out);
 EDIT
-bug 19 'rows of a NaN are quantized like others' values
+bug 19 'the scale of a row with an infinity is infinite' values
 edit kernels/quantize.cuh <<'EDIT'
-  const bool blank = !(scale > 0.0f);
+  return largest >= 0x7F800000u ? nan_spec() : scale;
 ====
-  const bool blank = scale == 0.0f;
+  return scale;
 EDIT
 bug 20 'rows of zeros are divided' values
 edit kernels/quantize.cuh <<'EDIT'
