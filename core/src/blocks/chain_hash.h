@@ -19,7 +19,7 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
 /// The content of a block of one token, which a replay of block ids has. The mix spreads it; here
 /// it only becomes a number that nobody uses for a namespace or a generation.
 inline std::uint64_t hash_token(std::int32_t token) noexcept {
-  return (static_cast<std::uint32_t>(token) ^ 0x6F637461766F3136ULL) * 0x9FB21C651E98DF25ULL;
+  return static_cast<std::uint32_t>(token) ^ 0x6F637461766F3136ULL;
 }
 
 /// That of more tokens. Apart, so that chain_hash stays small where a block is one token.
