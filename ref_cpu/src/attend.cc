@@ -23,7 +23,7 @@ ChunkRange part_of_chunk(std::int64_t begin, std::int64_t end, std::int64_t chun
           static_cast<int>(std::clamp<std::int64_t>(end - base, 0, kAttentionChunk))};
 }
 
-float canonical_nan(float x) {
+float one_nan(float x) {
   return x == x ? x : float_of(kNanBits);
 }
 
@@ -223,9 +223,9 @@ void AttendEngine::combine(const AttendArg& arg, const Group& group, int row) co
     }
     const std::int64_t c = chunk - first;
     partial[0] = source.max_sums[c * source.max_sum_stride];
-    partial[1] = canonical_nan(source.max_sums[c * source.max_sum_stride + 1]);
+    partial[1] = one_nan(source.max_sums[c * source.max_sum_stride + 1]);
     std::transform(source.outs + c * source.out_stride,
-                   source.outs + c * source.out_stride + v_head_dim, partial_out, canonical_nan);
+                   source.outs + c * source.out_stride + v_head_dim, partial_out, one_nan);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace octavo::testing {
 namespace {
 
-BlockManagerConfig pool_of(std::int64_t num_blocks) {
+BlockManagerConfig pool_of_long_rows(std::int64_t num_blocks) {
   BlockManagerConfig config = small_config();
   config.num_blocks = num_blocks;
   config.max_tokens_per_seq = 100;  // So that it is the pool and not the row that is too small.
@@ -90,7 +90,7 @@ TEST(Accounting, ACopyOfAParkedBlockTakesItBackIntoUse) {
 // sglang #17797, PR #18694, #28702: a request that had finished was freed a second time when the
 // scheduler preempted it; by then its blocks belonged to another.
 TEST(Accounting, AFinishedSessionIsNotFreedAgain) {
-  Sessions s(pool_of(3));
+  Sessions s(pool_of_long_rows(3));
   s.admit(0, story(1, 9));
   s.prefill(0);
   s.retire(0);
@@ -142,7 +142,7 @@ TEST(Accounting, EveryPairOfWaysOutFreesOnce) {
 // vllm-project/vllm #11562, PR #11565, PR #10507: the check for room counted the parked blocks that
 // the prompt itself was about to bind.
 TEST(Accounting, TheBlocksAPromptHitsAreNotRoomForItsTail) {
-  Sessions s(pool_of(6));
+  Sessions s(pool_of_long_rows(6));
   s.cache(story(1, 20));
   EXPECT_EQ(s.free_blocks(), 6);
   EXPECT_EQ(s.parked_blocks(), 5);
@@ -160,7 +160,7 @@ TEST(Accounting, TheBlocksAPromptHitsAreNotRoomForItsTail) {
 }
 
 TEST(Accounting, APromptThatNeedsMoreThanThePoolIsRefusedBeforeItBindsAnything) {
-  Sessions s(pool_of(6));
+  Sessions s(pool_of_long_rows(6));
   s.cache(story(1, 20));
   BlockManager& manager = s.manager();
   EXPECT_ERROR(manager, ResourceExhausted, manager.admit(0, join(story(1, 20), story(2, 8))),
@@ -172,7 +172,7 @@ TEST(Accounting, APromptThatNeedsMoreThanThePoolIsRefusedBeforeItBindsAnything) 
 // vllm-project/vllm PR #44409: an allocation evicted the hit of another group before that was
 // bound. The only blocks that could be evicted here are the hit's own.
 TEST(Accounting, AStepNeverEvictsWhatItsBatchHasBound) {
-  Sessions s(pool_of(5));
+  Sessions s(pool_of_long_rows(5));
   s.cache(story(1, 8));
   s.cache(story(2, 8));
   EXPECT_EQ(s.admit(0, join(story(1, 8), story(3, 4))), 8);
@@ -189,7 +189,7 @@ TEST(Accounting, AStepNeverEvictsWhatItsBatchHasBound) {
 
 // The private copy of a partial hit must not come from the prompt's own hit either.
 TEST(Accounting, ThePrivateCopyOfAPartialHitNeverEvictsTheHit) {
-  Sessions s(pool_of(3));
+  Sessions s(pool_of_long_rows(3));
   s.cache(story(1, 12), {10});
   EXPECT_EQ(s.parked_blocks(), 3);
   // Two whole blocks are hit, the third holds the key of two rows and is the only one left to take.
@@ -249,7 +249,7 @@ TEST(Accounting, AChainReleasedInAnyOrderLeavesFromItsEnd) {
   std::array<int, 3> order = {0, 1, 2};
   do {
     SCOPED_TRACE(::testing::Message() << order[0] << order[1] << order[2]);
-    Sessions s(pool_of(8));
+    Sessions s(pool_of_long_rows(8));
     const Tokens chain = story(1, 24);
     s.cache(chain);
     s.admit(0, slice(chain, 0, 9));

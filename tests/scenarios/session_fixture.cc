@@ -49,6 +49,24 @@ BlockManagerConfig small_config() {
   return config;
 }
 
+BlockManagerConfig pool_of(std::int64_t num_blocks, EvictionPolicy policy) {
+  BlockManagerConfig config = small_config();
+  config.num_blocks = num_blocks;
+  config.policy = policy;
+  return config;
+}
+
+BlockManagerConfig blocks_of_8(std::int64_t num_blocks) {
+  BlockManagerConfig config = small_config();
+  config.block_size = 8;
+  config.num_blocks = num_blocks;
+  return config;
+}
+
+Tokens then(const Tokens& head, std::int64_t count) {
+  return join(head, story(90, count));
+}
+
 Ids reserve(BlockManager& manager, const Ids& slots, const Ids& n_new) {
   Ids offsets(slots.size(), -7);
   manager.reserve(slots, n_new, offsets);
@@ -316,6 +334,10 @@ void Sessions::check_conservation() const {
                 manager_.quarantined_blocks(),
             config_.num_blocks);
   EXPECT_LE(manager_.parked_blocks(), manager_.free_blocks());
+}
+
+void take(Sessions& sessions, std::int64_t count) {
+  sessions.write(0, story(99, 4 * count));
 }
 
 }  // namespace octavo::testing

@@ -38,6 +38,12 @@ Tokens changed_at(Tokens tokens, std::int64_t index);
 
 /// The usual small pool: 16 blocks of 4 tokens, 4 slots.
 BlockManagerConfig small_config();
+/// That with other numbers of blocks, or under a policy.
+BlockManagerConfig pool_of(std::int64_t num_blocks, EvictionPolicy policy = EvictionPolicy::Lru);
+/// Blocks of 8 tokens, so that several partial keys stand inside one.
+BlockManagerConfig blocks_of_8(std::int64_t num_blocks = 16);
+/// `head`, and then `count` tokens that no story has.
+Tokens then(const Tokens& head, std::int64_t count = 3);
 
 /// The three verbs that take spans, for braces: return offsets, return the lengths of the plan.
 Ids reserve(BlockManager& manager, const Ids& slots, const Ids& n_new);
@@ -152,6 +158,9 @@ void expect_error(const BlockManager& manager,
   EXPECT_EQ(manager.digest(), digest) << "a call that raised changed something";
   EXPECT_NO_THROW(manager.audit());
 }
+
+/// Takes `count` more blocks of small_config's size for good, in slot 0.
+void take(Sessions& sessions, std::int64_t count);
 
 }  // namespace octavo::testing
 

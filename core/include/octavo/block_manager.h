@@ -188,8 +188,9 @@ class BlockManager {
   /// step over what is not served, and retires with the prompt as history, having noted
   /// `output_tokens`. Returns what admit would return. Everything observable is afterwards what
   /// those calls would have left, counters and events included, but for copies(), which are empty:
-  /// no device could write the rows in between. A third of their time where each prompt has few
-  /// blocks, whole blocks alone are shared and the policy is LRU. O(prompt / block_size).
+  /// no device could write the rows in between. Where whole blocks alone are shared under LRU it
+  /// takes half to three quarters of their time, the less the fewer blocks a prompt has; else it is
+  /// those calls. O(prompt / block_size).
   /// Raises what they would raise, ResourceExhausted when the pool has too few blocks for the step
   /// included, and has then changed nothing.
   std::int64_t replay(int slot,

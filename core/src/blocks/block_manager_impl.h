@@ -51,19 +51,10 @@ class BlockManager::Impl {
   void check_replay(int slot,
                     std::span<const std::int32_t> prompt,
                     std::int64_t addressable_len) const;
-  void check_room(const char* call,
-                  const blocks::Slot& slot,
-                  std::span<const std::int32_t> prompt,
-                  std::int64_t addressable_len) const;
   bool replays_at_once() const noexcept;
   std::int64_t replay_at_once(int slot,
                               std::span<const std::int32_t> prompt,
                               std::int64_t addressable_len) noexcept;
-  void leave(blocks::Slot& slot,
-             int slot_index,
-             const std::int32_t* tokens,
-             std::int32_t whole,
-             std::int32_t cells) noexcept;
   void evict(int slot);
   void abandon(int slot);
   std::int64_t release_quarantined();
@@ -293,6 +284,17 @@ class BlockManager::Impl {
       evicted.add(tree_.evict(count - free, out + free));
     }
   }
+
+  // --- Replays (replay.cc) ---
+  void check_room(const char* call,
+                  const Slot& slot,
+                  std::span<const std::int32_t> prompt,
+                  std::int64_t addressable_len) const;
+  void leave(Slot& slot,
+             int slot_index,
+             const std::int32_t* tokens,
+             std::int32_t whole,
+             std::int32_t cells) noexcept;
 
   // --- Ends (retire.cc, release.cc) ---
   void check_retire(const Slot& slot,

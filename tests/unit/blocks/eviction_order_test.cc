@@ -6,17 +6,6 @@
 namespace octavo::testing {
 namespace {
 
-BlockManagerConfig pool_of(std::int64_t num_blocks) {
-  BlockManagerConfig config = small_config();
-  config.num_blocks = num_blocks;
-  return config;
-}
-
-// Takes `count` blocks for good, in slot 0.
-void take(Sessions& s, std::int64_t count) {
-  s.write(0, story(99, 4 * count));
-}
-
 TEST(EvictionOrder, FreeBlocksGoBeforeParkedOnes) {
   Sessions s(pool_of(8));
   s.cache(story(1, 16));

@@ -9,13 +9,6 @@
 namespace octavo::testing {
 namespace {
 
-BlockManagerConfig pool_of(std::int64_t num_blocks, EvictionPolicy policy) {
-  BlockManagerConfig config = small_config();
-  config.num_blocks = num_blocks;
-  config.policy = policy;
-  return config;
-}
-
 void cache_block(Sessions& s, int block) {
   s.cache(story(block, 4));
 }
@@ -36,11 +29,6 @@ void scan(Sessions& s) {
     cache_block(s, block);
   }
 }
-// Takes `count` more blocks for good, in slot 0.
-void take_blocks(Sessions& s, std::int64_t count) {
-  s.write(0, story(99, 4 * count));
-}
-
 const EvictionPolicy kPolicies[] = {
     EvictionPolicy::Lru,    EvictionPolicy::Fifo,     EvictionPolicy::Lfu,
     EvictionPolicy::Slru,   EvictionPolicy::TwoQueue, EvictionPolicy::Arc,
@@ -73,10 +61,10 @@ TEST_P(EveryPolicy, GivesNoSlotTheSourceOfACopyOfTheSameStep) {
 TEST_P(EveryPolicy, FreeBlocksGoFirstAndTailsBeforeHeads) {
   Sessions s(pool_of(5, GetParam()));
   s.cache(story(1, 16));
-  take_blocks(s, 1);
+  take(s, 1);
   EXPECT_EQ(s.manager().stats().evicted_blocks(), 0);
   for (std::int64_t left = 3; left >= 0; --left) {
-    take_blocks(s, 1);
+    take(s, 1);
     EXPECT_EQ(s.probe(story(1, 17)), 4 * left);
   }
 }
@@ -88,12 +76,12 @@ TEST_P(EveryPolicy, GivesAllParkedBlocksAndNoHeldOne) {
   s.cache(story(3, 8));
   EXPECT_EQ(s.admit(1, story(1, 13)), 12);  // Held from here on: three blocks.
   touch(s, 3);
-  take_blocks(s, 9);
+  take(s, 9);
   EXPECT_EQ(s.free_blocks(), 0);
   EXPECT_ERROR(s.manager(), ResourceExhausted, reserve(s.manager(), {0}, {1}), "reserve");
   s.evict(1);
   EXPECT_EQ(s.probe(story(1, 13)), 12);
-  take_blocks(s, 3);
+  take(s, 3);
   EXPECT_EQ(s.free_blocks(), 0);
 }
 
@@ -189,10 +177,10 @@ TEST(Fifo, AHeadLeavesRightAfterWhatContinuesIt) {
   s.cache(story(1, 8));                     // 1a 1b
   s.cache(story(2, 8));                     // 2a 2b
   s.cache(join(story(1, 8), story(3, 8)));  // 1a 1b 3a 3b
-  take_blocks(s, 2);                        // 1b and 1a cannot go: 2b, 2a do.
+  take(s, 2);                               // 1b and 1a cannot go: 2b, 2a do.
   EXPECT_EQ(s.probe(story(2, 9)), 0);
   EXPECT_EQ(s.probe(join(story(1, 8), story(3, 9))), 16);
-  take_blocks(s, 3);  // 3b, 3a, and then the oldest of all.
+  take(s, 3);  // 3b, 3a, and then the oldest of all.
   EXPECT_EQ(s.probe(story(1, 9)), 4);
 }
 
@@ -202,9 +190,9 @@ TEST(Lfu, TheLeastOftenServedLeavesFirst) {
   touch(s, 1);
   touch(s, 1);
   touch(s, 3);
-  take_blocks(s, 1);
+  take(s, 1);
   EXPECT_FALSE(has(s, 2));
-  take_blocks(s, 1);  // 3 was served once, 1 twice.
+  take(s, 1);  // 3 was served once, 1 twice.
   EXPECT_FALSE(has(s, 3));
   EXPECT_TRUE(has(s, 1));
 }
@@ -228,7 +216,7 @@ TEST(Slru, WhatWasServedOutlivesYoungerBlocks) {
   cache_block(s, 1);
   touch(s, 1);
   cache_all(s, {2, 3, 4, 5});
-  take_blocks(s, 4);
+  take(s, 4);
   EXPECT_TRUE(has(s, 1));
 }
 

@@ -8,17 +8,6 @@
 namespace octavo::testing {
 namespace {
 
-BlockManagerConfig blocks_of_8(std::int64_t num_blocks = 16) {
-  BlockManagerConfig config = small_config();
-  config.block_size = 8;
-  config.num_blocks = num_blocks;
-  return config;
-}
-
-Tokens then(const Tokens& head, std::int64_t count = 3) {
-  return join(head, story(90, count));
-}
-
 // --- Which key is served ---
 
 TEST(PartialKey, TheTrailingBlockOfAHistoryIsServedUpToItsEnd) {

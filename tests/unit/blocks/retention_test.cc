@@ -8,13 +8,6 @@ namespace {
 
 constexpr std::int64_t kTicksMost = std::int64_t{1} << 62;
 
-BlockManagerConfig retained_pool_of(std::int64_t num_blocks) {
-  BlockManagerConfig config = small_config();
-  config.num_blocks = num_blocks;
-  config.policy = EvictionPolicy::Priority;
-  return config;
-}
-
 constexpr int kCacheSlot = 3;  // Sessions::cache and probe use the last slot.
 
 void cache_block(Sessions& s, int block, int priority, std::int64_t ttl_ticks = kNeverExpires) {
@@ -22,7 +15,7 @@ void cache_block(Sessions& s, int block, int priority, std::int64_t ttl_ticks = 
   s.cache(story(block, 4));
 }
 TEST(Retention, TheLowestPriorityLeavesFirst) {
-  Sessions s(retained_pool_of(4));
+  Sessions s(pool_of(4, EvictionPolicy::Priority));
   cache_block(s, 1, 90);
   cache_block(s, 2, 0);
   s.cache(story(3, 4));  // kDefaultPriority
@@ -38,7 +31,7 @@ TEST(Retention, TheLowestPriorityLeavesFirst) {
 }
 
 TEST(Retention, AmongEqualsTheLeastRecentlyParkedLeavesFirst) {
-  Sessions s(retained_pool_of(3));
+  Sessions s(pool_of(3, EvictionPolicy::Priority));
   cache_block(s, 1, 50);
   cache_block(s, 2, 50);
   cache_block(s, 3, 50);
@@ -50,7 +43,7 @@ TEST(Retention, AmongEqualsTheLeastRecentlyParkedLeavesFirst) {
 }
 
 TEST(Retention, WhatHasExpiredLeavesBeforeAllOthersInTheOrderItExpired) {
-  Sessions s(retained_pool_of(4));
+  Sessions s(pool_of(4, EvictionPolicy::Priority));
   cache_block(s, 1, 0);
   cache_block(s, 2, 100, 700);
   cache_block(s, 3, 100, 5);
@@ -77,7 +70,7 @@ TEST(Retention, ABlockExpiresAtItsTickAndNotBefore) {
           continue;
         }
         for (const std::int64_t age : {ttl - 1, ttl}) {
-          Sessions s(retained_pool_of(2));
+          Sessions s(pool_of(2, EvictionPolicy::Priority));
           s.manager().advance_clock(start);
           cache_block(s, 1, 100, ttl);
           cache_block(s, 2, 1);
@@ -93,7 +86,7 @@ TEST(Retention, ABlockExpiresAtItsTickAndNotBefore) {
 }
 
 TEST(Retention, IsTakenFromTheSessionThatParksABlockAgain) {
-  Sessions s(retained_pool_of(2));
+  Sessions s(pool_of(2, EvictionPolicy::Priority));
   cache_block(s, 1, 100, 10);
   cache_block(s, 2, 50);
   s.manager().set_retention(kCacheSlot, 60);
@@ -104,7 +97,7 @@ TEST(Retention, IsTakenFromTheSessionThatParksABlockAgain) {
 }
 
 TEST(Retention, AHeadOfLowPriorityWaitsForWhatContinuesIt) {
-  Sessions s(retained_pool_of(3));
+  Sessions s(pool_of(3, EvictionPolicy::Priority));
   s.manager().set_retention(kCacheSlot, 90);
   s.cache(story(1, 8));
   s.manager().set_retention(kCacheSlot, 10);
@@ -117,7 +110,7 @@ TEST(Retention, AHeadOfLowPriorityWaitsForWhatContinuesIt) {
 }
 
 TEST(Retention, EndsWithTheSlotsSession) {
-  Sessions s(retained_pool_of(3));
+  Sessions s(pool_of(3, EvictionPolicy::Priority));
   const std::uint64_t fresh = s.manager().digest();
   s.manager().set_retention(1, 7, 8);
   EXPECT_NE(s.manager().digest(), fresh);
@@ -127,7 +120,7 @@ TEST(Retention, EndsWithTheSlotsSession) {
 }
 
 TEST(Retention, RefusesWhatIsOutOfRange) {
-  Sessions s(retained_pool_of(3));
+  Sessions s(pool_of(3, EvictionPolicy::Priority));
   BlockManager& m = s.manager();
   m.advance_clock(10);
   EXPECT_ERROR(m, InvalidArgument, m.set_retention(4, 1), "set_retention", "4");
@@ -140,7 +133,7 @@ TEST(Retention, RefusesWhatIsOutOfRange) {
 }
 
 TEST(Retention, IsRefusedUnderAnotherPolicy) {
-  BlockManagerConfig config = retained_pool_of(3);
+  BlockManagerConfig config = pool_of(3, EvictionPolicy::Priority);
   config.policy = EvictionPolicy::Lru;
   BlockManager m(config);
   EXPECT_ERROR(m, FailedPrecondition, m.set_retention(0, 1), "set_retention", "lru", "priority");
