@@ -23,10 +23,6 @@ ChunkRange part_of_chunk(std::int64_t begin, std::int64_t end, std::int64_t chun
           static_cast<int>(std::clamp<std::int64_t>(end - base, 0, kAttentionChunk))};
 }
 
-float one_nan(float x) {
-  return x == x ? x : float_of(kNanBits);
-}
-
 }  // namespace
 
 AttendEngine::AttendEngine(ThreadPool& pool)
@@ -225,7 +221,8 @@ void AttendEngine::combine(const AttendArg& arg, const Group& group, int row) co
     partial[0] = source.max_sums[c * source.max_sum_stride];
     partial[1] = one_nan(source.max_sums[c * source.max_sum_stride + 1]);
     std::transform(source.outs + c * source.out_stride,
-                   source.outs + c * source.out_stride + v_head_dim, partial_out, one_nan);
+                   source.outs + c * source.out_stride + v_head_dim, partial_out,
+                   [](float x) { return one_nan(x); });
   }
 }
 

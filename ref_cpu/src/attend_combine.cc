@@ -8,10 +8,6 @@
 namespace octavo::ref_cpu {
 namespace {
 
-OCTAVO_LANES float one_nan(float x) noexcept {
-  return x == x ? x : float_of(kNanBits);
-}
-
 OCTAVO_LANES void combine_lanes(const CombineRow& row,
                                 float* out,
                                 std::array<float, 2>& max_sum) noexcept {

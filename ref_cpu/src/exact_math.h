@@ -22,6 +22,11 @@ inline constexpr float kLn2High = 0x1.62e430p-1f;
 inline constexpr float kLn2Low = -0x1.05c610p-29f;
 // NOLINTEND(modernize-use-std-numbers)
 
+/// x; of all NaNs the one that results have.
+OCTAVO_LANES float one_nan(float x) noexcept {
+  return x == x ? x : float_of(kNanBits);
+}
+
 /// 2^x for x < 127.5; 0 below -126 (no subnormal results); meaningless from 127.5 on.
 OCTAVO_LANES float exp2_spec(float x) noexcept {
   const float t = x + kRoundMagic;  // The nearest integer, in the low bits.
