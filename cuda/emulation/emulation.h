@@ -22,6 +22,7 @@
 #include "barrier_functions.h"
 #include "keywords.h"
 #include "launch.h"
+#include "matrix_load.h"
 #include "matrix_product.h"
 #include "shared_variables.h"
 #include "vector_types.h"

@@ -36,6 +36,10 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
+inline std::size_t hopper_shared_bytes() {
+  return emulation::kSharedBytes;
+}
+
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...),
             const LaunchShape& shape,

@@ -101,7 +101,7 @@ void multiply_halves(const std::uint64_t* lanes) {
 }
 
 template <typename Sum>
-void multiply(MatrixProduct product,
+void multiply(WarpFunction product,
               Sum (&c)[4],
               const std::uint32_t (&a)[4],
               const std::uint32_t (&b)[2],

@@ -18,6 +18,7 @@ enum class Operation : unsigned char {
   Any,
   All,
   MatrixProduct,
+  MatrixLoad,
 };
 
 /// As CUDA calls it.
@@ -35,7 +36,8 @@ constexpr const char* name_of(Operation operation) {
                                     "__ballot_sync",
                                     "__any_sync",
                                     "__all_sync",
-                                    "mma"};
+                                    "mma",
+                                    "load_transposed"};
   return kNames[static_cast<unsigned char>(operation)];
 }
 

@@ -14,7 +14,7 @@ constexpr std::uint32_t kAllLanes = 0xFFFFFFFFu;
 
 bool agree(const Collective& a, const Collective& b) {
   return a.mask == b.mask && a.operation == b.operation && a.width == b.width && a.site == b.site &&
-         a.product == b.product;
+         a.function == b.function;
 }
 
 bool is_shuffle(Operation operation) {
@@ -131,7 +131,7 @@ Warp::Open& Warp::join(Quiet& quiet, Thread& thread, const Collective& call) {
                        std::to_string(std::countr_zero(call.mask & ended_)) + ", which has ended";
     thread.block->raise(quiet, std::move(what));
   }
-  if (call.product != nullptr && (call.mask & lanes_) != kAllLanes) {
+  if (call.function != nullptr && (call.mask & lanes_) != kAllLanes) {
     std::string what = placed(call.operation, call.site) + " in a warp that has not 32 lanes";
     thread.block->raise(quiet, std::move(what));
   }
@@ -170,7 +170,8 @@ void Warp::complete(Quiet& quiet, Thread& thread, const Open& open) {
       vote(open);
       break;
     case Operation::MatrixProduct:
-      open.call.product(values_.data());
+    case Operation::MatrixLoad:
+      open.call.function(values_.data());
       break;
     default:
       shuffle(quiet, thread, open);

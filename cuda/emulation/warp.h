@@ -17,8 +17,8 @@ namespace octavo::emulation {
 
 struct Thread;
 
-/// Computes a product for a warp from what its 32 lanes brought: addresses of their fragments.
-using MatrixProduct = void (*)(const std::uint64_t* fragments);
+/// Computes a product, or what else takes all 32 lanes, from the addresses that they brought.
+using WarpFunction = void (*)(const std::uint64_t* fragments);
 
 /// What all lanes of a collective must agree on.
 struct Collective {
@@ -26,7 +26,7 @@ struct Collective {
   std::uint32_t mask;
   int width;  ///< Of the groups that a shuffle stays in.
   Site site;
-  MatrixProduct product = nullptr;
+  WarpFunction function = nullptr;
 };
 
 class Warp {

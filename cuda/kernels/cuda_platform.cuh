@@ -142,13 +142,39 @@ __device__ __forceinline__ void mma_f16(float (&c)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Raises DeviceError when the launch is refused. Dynamic shared memory is at most 48 KiB: a kernel
-/// that wants more must ask for it before, which no captured step can do.
+/// `row`: 16 bytes of shared memory, aligned to them.
+__device__ __forceinline__ void load_transposed(const void* row, std::uint32_t (&x)[2]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(x[0]), "=r"(x[1])
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+__device__ __forceinline__ void load_transposed(const void* row, std::uint32_t (&x)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+/// Of the current device. Raises DeviceError.
+std::size_t hopper_shared_bytes();
+
+/// What a kernel gets without asking.
+constexpr std::size_t kUnaskedSharedBytes = 48 * 1024;
+
+/// Raises DeviceError when the launch is refused. A kernel that wants more than 48 KiB of dynamic
+/// shared memory asks for it at every launch: the stream sees nothing of that, captured or not.
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...),
             const LaunchShape& shape,
             Stream stream,
             Arguments&&... arguments) {
+  if (shape.shared_bytes > kUnaskedSharedBytes) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shape.shared_bytes)),
+          "cudaFuncSetAttribute");
+  }
   kernel<<<shape.grid, shape.block, shape.shared_bytes, stream.handle>>>(
       static_cast<Parameters>(std::forward<Arguments>(arguments))...);
   check(cudaGetLastError(), "kernel launch");

@@ -38,7 +38,12 @@
 //                                            of the launch have written; nothing when `on` is false
 //     mma_s8_s8(c, a, b0, b1), mma_u8_s8     m16n8k32, int32 accumulators: exact
 //     mma_bf16(c, a, b0, b1), mma_f16        m16n8k16, float accumulators: not reproducible
+//     load_transposed(row, x)                ldmatrix.trans, of 2 or 4 matrices of 8 x 8 halves in
+//                                            shared memory: lane 8i + r names row r of matrix i;
+//                                            lane 4g + t gets of it column g, rows 2t and 2t + 1
 //     launch(kernel, {grid, block, shared_bytes}, stream, arguments...)
+//     hopper_shared_bytes()                  host: shared memory that a block can have where the
+//                                            compute capability is 9.0 or above; 0 elsewhere
 //     OCTAVO_UNROLL, OCTAVO_NO_UNROLL        in front of a loop: a loop whose index selects a
 //                                            register must disappear (nothing to the host compiler)
 //

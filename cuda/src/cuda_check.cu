@@ -18,5 +18,17 @@ void check(cudaError_t status, const char* call) {
                         cudaGetErrorString(status));
 }
 
+std::size_t hopper_shared_bytes() {
+  int device = 0;
+  int capability = 0;
+  int bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device),
+        "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+  return capability < 9 ? 0 : static_cast<std::size_t>(bytes);
+}
+
 }  // namespace gpu
 }  // namespace octavo::cuda
