@@ -23,9 +23,9 @@ class HostWorkspace final : public Workspace {
       memory_.reset(static_cast<unsigned char*>(::operator new (
           static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignment}, std::nothrow)));
       if (memory_ == nullptr) {
-        throw Error(ErrorCode::ResourceExhausted,
-                    "emulated: no memory for " + std::to_string(size_bytes) +
-                        " bytes of partial results of attention");
+        throw Error(ErrorCode::ResourceExhausted, "emulated: no memory for " +
+                                                      std::to_string(size_bytes) +
+                                                      " bytes of partial results of attention");
       }
       size_bytes_ = size_bytes;
     }
@@ -66,6 +66,7 @@ emulation::CopyTime copy_time(AsyncCopies copies) {
 
 AttendOptions attend_options(const EmulatedDeviceOptions& options) {
   AttendOptions made{.fast = options.fast,
+                     .fast_tiles = options.fast_tiles,
                      .tuned_only = options.tuned_only,
                      .general_only = options.general_only};
   if (options.attend_workspace_bytes > 0) {

@@ -158,7 +158,9 @@ __device__ __forceinline__ void store_units(std::uint8_t* to,
 }
 
 __device__ __forceinline__ RowPlace place_of_row(const AppendTask& task, std::int64_t token) {
-  return task.slot >= 0 ? RowPlace{task.slot, token} : place_of_token(task.step, token);
+  return task.slot >= 0
+             ? RowPlace{static_cast<std::uint32_t>(task.slot), static_cast<std::uint32_t>(token)}
+             : place_of_token(task.step, token);
 }
 
 template <DType kFrom>

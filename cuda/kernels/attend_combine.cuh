@@ -1,4 +1,6 @@
-// Chunks become one result (NUMERICS.md, 8.4): maxima, then sums over the chunks in their order.
+// Chunks become one result (NUMERICS.md, 8.4): maxima, then sums over the chunks in their order. In
+// fast mode (section 9) maxima are of the chunks so far, so that a block that goes from chunk to
+// chunk itself can do the same (attend_fast_wide.cuh).
 //
 // No launch of its own: a block counts itself when its partial results are written, and the last of
 // a tile and KV head combines all of theirs. Which block that is shows in no result. A warp does a
@@ -15,6 +17,11 @@ namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
 constexpr int kQuadElements = 4 * 32;  ///< Of a warp, a quad a lane.
+
+enum class Combination {
+  Maximum,  ///< Chunks are weighed by the largest score of all.
+  Folded,   ///< What there is so far and the next chunk are weighed by the larger score of the two.
+};
 
 /// A row whose chunks are combined.
 struct CombineRow {
@@ -106,10 +113,76 @@ __device__ __forceinline__ void load_chunks(const float* outs,
   }
 }
 
+__device__ __forceinline__ float4 times(float4 o, float x) {
+  return make_float4(__fmul_rn(o.x, x), __fmul_rn(o.y, x), __fmul_rn(o.z, x), __fmul_rn(o.w, x));
+}
+
 __device__ __forceinline__ float4 add_weighted(float4 part, float x, float4 o) {
   return make_float4(__fmaf_rn(part.x, x, o.x), __fmaf_rn(part.y, x, o.y),
                      __fmaf_rn(part.z, x, o.z), __fmaf_rn(part.w, x, o.w));
 }
+
+/// M and L of a row, and what its chunks are weighed by: lane i has that of chunk i of 32.
+template <Combination kHow>
+struct ChunkSums;
+
+template <>
+struct ChunkSums<Combination::Maximum> {
+  float m;
+  float l;
+  float weight;
+
+  /// `mine`: the m of the lane's chunk of the first 32.
+  __device__ __forceinline__ void begin(const AttendPlan& plan, const CombineRow& row, float mine) {
+    m = max_of_chunks(plan, row, mine);
+    l = sum_of_sink(row, m);
+  }
+
+  __device__ __forceinline__ void weigh(float mine) { weight = exp2_spec(__fsub_rn(mine, m)); }
+
+  /// Chunk c of the 32; `sum`: its l.
+  __device__ __forceinline__ void add(int c, float sum, float4 part, float4& o) {
+    const float x = __shfl_sync(kWholeWarp, weight, c);
+    l = __fmaf_rn(sum, x, l);
+    o = add_weighted(part, x, o);
+  }
+};
+
+template <>
+struct ChunkSums<Combination::Folded> {
+  float m;  ///< Of the chunks that are weighed.
+  float l;
+  float weight;
+  float before;  ///< Of everything before the lane's chunk.
+
+  __device__ __forceinline__ void begin(const AttendPlan& /*plan*/,
+                                        const CombineRow& row,
+                                        float /*mine*/) {
+    m = row.sink > minus_infinity() ? row.sink : minus_infinity();
+    l = row.sink == minus_infinity() ? 0.0f : exp2_spec(__fsub_rn(row.sink, m));
+  }
+
+  __device__ __forceinline__ void weigh(float mine) {
+    const unsigned lane = threadIdx.x % 32;
+    float largest = mine > m ? mine : m;
+    OCTAVO_UNROLL
+    for (unsigned offset = 1; offset < 32; offset *= 2) {
+      const float other = __shfl_up_sync(kWholeWarp, largest, offset);
+      largest = lane >= offset && other > largest ? other : largest;
+    }
+    const float others = __shfl_up_sync(kWholeWarp, largest, 1);
+    weight = exp2_spec(__fsub_rn(mine, largest));
+    before = exp2_spec(__fsub_rn(lane == 0 ? m : others, largest));
+    m = __shfl_sync(kWholeWarp, largest, 31);
+  }
+
+  __device__ __forceinline__ void add(int c, float sum, float4 part, float4& o) {
+    const float x = __shfl_sync(kWholeWarp, weight, c);
+    const float y = __shfl_sync(kWholeWarp, before, c);
+    l = __fmaf_rn(sum, x, __fmul_rn(l, y));
+    o = add_weighted(part, x, times(o, y));
+  }
+};
 
 __device__ __forceinline__ float log_sum_exp(float m, float l) {
   const bool nothing = m == minus_infinity() && l == 0.0f;
@@ -150,6 +223,20 @@ __device__ __forceinline__ void store_partials(const AttendPlan& plan, const Com
   }
 }
 
+/// What is asked for of M and L.
+__device__ __forceinline__ void store_row_sums(const AttendArg& arg,
+                                               std::int64_t index,
+                                               float m,
+                                               float l) {
+  if (arg.max_sum != nullptr) {
+    arg.max_sum[2 * index] = m;
+    arg.max_sum[2 * index + 1] = one_nan(l);
+  }
+  if (arg.lse != nullptr) {
+    arg.lse[index] = log_sum_exp(m, l);
+  }
+}
+
 /// The quotients of a quad from element d on, or zeros where the row sees nothing. A loop, so that
 /// there is the code of one division and of one conversion.
 __device__ __forceinline__ void store_result(
@@ -165,7 +252,7 @@ __device__ __forceinline__ void store_result(
 
 /// Elements first .. + kQuadElements - 1 of a row's result; with the first of all, its sums.
 /// kAhead loads of a lane are in flight, the first of them while the warp looks for M.
-template <int kAhead>
+template <int kAhead, Combination kHow>
 __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
                                               const CombineRow& row,
                                               int first) {
@@ -178,10 +265,8 @@ __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
   const int loads = d < v_head_dim ? chunks : 0;
   const float* outs = plan.outs + row.slot * v_head_dim + d;
   float4 o = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  float2 max_sum = make_float2(minus_infinity(), 0.0f);  // Of a chunk, a chunk a lane;
-  float weight = 0.0f;                                   // its 2^(m - M).
-  float m = 0.0f;
-  float l = 0.0f;
+  float2 max_sum = make_float2(minus_infinity(), 0.0f);  // Of a chunk, a chunk a lane.
+  ChunkSums<kHow> sums = {};
   Registers<float4, kAhead> part = {};
   int c = 0;
   do {
@@ -190,31 +275,24 @@ __device__ __forceinline__ void combine_quads(const AttendPlan& plan,
     if (c % 32 == 0) {
       max_sum = max_sum_of(plan, row, c + lane);
       if (c == 0) {
-        m = max_of_chunks(plan, row, max_sum.x);
-        l = sum_of_sink(row, m);
+        sums.begin(plan, row, max_sum.x);
       }
-      weight = exp2_spec(__fsub_rn(max_sum.x, m));
+      sums.weigh(max_sum.x);
     }
     OCTAVO_UNROLL
     for (int i = 0; i < kAhead; ++i) {
       if (c + i >= chunks) {
         break;
       }
-      const float x = __shfl_sync(kWholeWarp, weight, c + i);
-      l = __fmaf_rn(__shfl_sync(kWholeWarp, max_sum.y, c + i), x, l);
-      o = add_weighted(part[i], x, o);
+      sums.add(c + i, __shfl_sync(kWholeWarp, max_sum.y, c + i), part[i], o);
     }
     c += kAhead;
   } while (c < chunks);
   if (d < v_head_dim) {
-    store_result(plan, row, d, l, o);
+    store_result(plan, row, d, sums.l, o);
   }
-  if (d == 0 && arg.max_sum != nullptr) {
-    arg.max_sum[2 * row.index] = m;
-    arg.max_sum[2 * row.index + 1] = one_nan(l);
-  }
-  if (d == 0 && arg.lse != nullptr) {
-    arg.lse[row.index] = log_sum_exp(m, l);
+  if (d == 0) {
+    store_row_sums(arg, row.index, sums.m, sums.l);
   }
 }
 
@@ -233,7 +311,7 @@ __device__ __forceinline__ bool begin_item(const AttendItem& item, FinishShared<
 /// The barrier and the first fence put the partial results of the whole block before its count; the
 /// second fence and barrier put those of all blocks, once all are counted, before what is read of
 /// them. The last to be counted brings the counter back to zero, for the next launch.
-template <int kThreads, int kAhead, std::size_t kRows>
+template <int kThreads, int kAhead, Combination kHow = Combination::Maximum, std::size_t kRows>
 __device__ __forceinline__ void finish_item(const AttendPlan& plan, FinishShared<kRows>& shared) {
   const int thread = static_cast<int>(threadIdx.x);
   __syncthreads();
@@ -258,7 +336,7 @@ __device__ __forceinline__ void finish_item(const AttendPlan& plan, FinishShared
   for (int i = thread / 32; i < item.tile.num_rows; i += kThreads / 32) {
     OCTAVO_NO_UNROLL
     for (int first = 0; first < plan.arg.values.head_dim; first += kQuadElements) {
-      combine_quads<kAhead>(plan, shared.rows[i], first);
+      combine_quads<kAhead, kHow>(plan, shared.rows[i], first);
     }
     if (plan.arg.partial_out != nullptr) {
       store_partials(plan, shared.rows[i]);

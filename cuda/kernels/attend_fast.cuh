@@ -3,8 +3,9 @@
 // Grid: num_items(plan) blocks of 128 threads. A block reads every key and value that some row of
 // its tile sees once; in decoding with a group of at most sixteen that is all the traffic there is,
 // and memory bounds the kernel. In prefill a tile of sixteen rows reads its chunk from the L2
-// cache, which bounds it. In flight, a block has 8 to 16 KiB of keys (registers), then as much of
-// values, the first of them through softmax; four blocks share a multiprocessor.
+// cache, which would bound it; attend_fast_wide.cuh is for that, with the same results. In flight,
+// a block has 8 to 16 KiB of keys (registers), then as much of values, the first of them through
+// softmax; four blocks share a multiprocessor.
 #pragma once
 
 #include "attend_fast_keys.cuh"
@@ -54,7 +55,11 @@ __device__ __forceinline__ void attend_fast(const AttendPlan& plan,
   const PositionRange seen = seen_by_tile(plan, item);
   describe_rows(plan, item, shared);
   locate_rows(plan, item, seen, shared);
-  load_queries<kDType, kHeadDim>(plan, item, shared);
+  const int query = static_cast<int>(threadIdx.x) / 8;
+  const auto operand = [&shared, query](int d) -> std::uint16_t& {
+    return shared.operand[query][d];
+  };
+  load_query<kDType, kHeadDim>(plan, item, query, operand, shared.score_factor[query]);
   __syncthreads();
 
   multiply_keys_fast<kDType, kHeadDim>(seen, num_rows, shared);
@@ -82,7 +87,7 @@ __global__ void __launch_bounds__(kItemThreads, 4) attend_fast_kernel(const Atte
   if (item.chunks > 0) {
     attend_fast<kDType, kHeadDim>(plan, item, shared);
   }
-  finish_item<kItemThreads, 8>(plan, shared.finish);
+  finish_item<kItemThreads, 8, Combination::Folded>(plan, shared.finish);
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -26,15 +26,16 @@ struct FastKeyShape {
   static_assert(kPaddedDim <= kOperandStride);
 };
 
-/// Queries as operands, eight threads a row; rows that are not there and elements beyond the head's
-/// are 0.
-template <DType kDType, int kHeadDim>
-__device__ __forceinline__ void load_queries(const AttendPlan& plan,
-                                             const AttendItem& item,
-                                             FastShared& shared) {
+/// A query as operands, and the factor of its scores, by eight threads; a row that is not there and
+/// elements beyond the head's are 0. operand(d): where that of element d goes.
+template <DType kDType, int kHeadDim, typename Operand>
+__device__ __forceinline__ void load_query(const AttendPlan& plan,
+                                           const AttendItem& item,
+                                           int row,
+                                           const Operand& operand,
+                                           float& score_factor) {
   using Shape = FastKeyShape<kDType, kHeadDim>;
   constexpr bool kHalf = FastFormat<kDType>::kHalf;
-  const int row = static_cast<int>(threadIdx.x) / 8;
   const int lane = static_cast<int>(threadIdx.x) % 8;
   const StepOperandArg& query = plan.arg.query;
   float x[Shape::kQueryElements] = {};
@@ -58,10 +59,10 @@ __device__ __forceinline__ void load_queries(const AttendPlan& plan,
   }
   OCTAVO_UNROLL
   for (int i = 0; i < Shape::kQueryElements; ++i) {
-    shared.operand[row][lane + 8 * i] = operand_of<kHalf>(scaled(x[i], scale));
+    operand(lane + 8 * i) = operand_of<kHalf>(scaled(x[i], scale));
   }
   if (lane == 0) {
-    shared.score_factor[row] = __fmul_rn(plan.arg.score_factor, scale.from_integer);
+    score_factor = __fmul_rn(plan.arg.score_factor, scale.from_integer);
   }
 }
 

@@ -19,6 +19,9 @@ inline namespace OCTAVO_CUDA_TARGET {
 constexpr int kFastRows = 16;  ///< Of a tile.
 /// F16 queries and weights are below 2^15: half of what F16 holds.
 constexpr int kHalfBits = 15;
+/// Positions of a product of values, and the products that a warp adds up.
+constexpr int kFastStepPositions = 16;
+constexpr int kFastValueSteps = kChunkPositions / (kFastStepPositions * kItemWarps);
 // Paddings that spread rows over the banks of shared memory: by 8 of 32 words a row.
 constexpr int kScoreStride = kChunkPositions + 8;
 constexpr int kOperandStride = kChunkPositions + 16;

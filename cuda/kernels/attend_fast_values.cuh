@@ -11,9 +11,6 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-constexpr int kFastStepPositions = 16;
-constexpr int kFastValueSteps = kChunkPositions / (kFastStepPositions * kItemWarps);
-
 /// A lane's eight elements of four positions, as they lie in memory.
 template <DType kDType>
 struct FastValues {

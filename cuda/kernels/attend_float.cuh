@@ -25,8 +25,7 @@ __device__ __forceinline__ void float_setup(const AttendPlan& plan,
   OCTAVO_UNROLL
   for (int t = thread; t < kChunkPositions; t += kFloatThreads) {
     if (t >= hull.begin && t < hull.end) {
-      const RowPlace place =
-          place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
+      const RowPlace place = place_of(plan, item.tile, item.chunk * kChunkPositions + t);
       shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
       shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
       if constexpr (Shape::kScaled) {

@@ -31,8 +31,8 @@ struct GeneralShared {
   std::uint32_t scores[kGeneralRows][kChunkPositions];  ///< Dots, then weights; likewise.
   float key_scales[kChunkPositions];
   float value_scales[kChunkPositions];
-  std::int32_t blocks[kChunkPositions];
-  std::int32_t block_rows[kChunkPositions];
+  std::uint32_t blocks[kChunkPositions];
+  std::uint32_t block_rows[kChunkPositions];
   std::int32_t begin[kGeneralRows];  ///< What rows see of the chunk; nothing beyond num_rows.
   std::int32_t end[kGeneralRows];
   float score_factor[kGeneralRows];
@@ -59,9 +59,9 @@ __device__ __forceinline__ void general_setup(const AttendPlan& plan,
   }
   const PositionRange hull = seen_by_tile(plan, item);
   if (t >= hull.begin && t < hull.end) {
-    const RowPlace place = place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + t);
-    shared.blocks[t] = static_cast<std::int32_t>(place.block);
-    shared.block_rows[t] = static_cast<std::int32_t>(place.row);
+    const RowPlace place = place_of(plan, item.tile, item.chunk * kChunkPositions + t);
+    shared.blocks[t] = place.block;
+    shared.block_rows[t] = place.row;
     if (arg.keys.scales != nullptr) {
       shared.key_scales[t] = *row_scale(arg.keys, item.kv_head, place);
     }

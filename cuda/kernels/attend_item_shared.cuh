@@ -50,8 +50,7 @@ __device__ __forceinline__ void locate_rows(const AttendPlan& plan,
   for (int i = 0; i < kChunkPositions / kItemThreads; ++i) {
     const int t = static_cast<int>(threadIdx.x) + kItemThreads * i;
     const int nearest = max(seen.begin, min(t, seen.end - 1));
-    const RowPlace place =
-        place_of(arg.step, item.tile.sequence, item.chunk * kChunkPositions + nearest);
+    const RowPlace place = place_of(plan, item.tile, item.chunk * kChunkPositions + nearest);
     shared.key_rows[t] = row_data(arg.keys, item.kv_head, place);
     shared.value_rows[t] = row_data(arg.values, item.kv_head, place);
     if (arg.keys.scales != nullptr) {

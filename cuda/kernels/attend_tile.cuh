@@ -24,8 +24,8 @@ struct PositionRange {
 
 /// Rows first_row .. + num_rows - 1 of a sequence. num_rows <= 0: there are none.
 struct AttendTile {
-  std::int64_t number;  ///< In the slice.
-  std::int64_t sequence;
+  std::int32_t number;  ///< In the slice.
+  std::int32_t sequence;
   std::int32_t first_row;
   std::int32_t num_rows;
   std::int32_t first_token;     ///< Of the sequence, in the step.
@@ -49,45 +49,53 @@ __device__ __forceinline__ std::int64_t compact_tile(const AttendPlan& plan,
   return std::int64_t{plan.arg.step.cu_seqlens_q[sequence]} * plan.group / plan.rows + sequence;
 }
 
-__device__ __forceinline__ AttendTile find_tile(const AttendPlan& plan, std::int64_t number) {
+__device__ __forceinline__ AttendTile find_tile(const AttendPlan& plan, std::int32_t number) {
   const KVStepArg& step = plan.arg.step;
-  const std::int64_t at = plan.first_tile + number;
-  std::int64_t sequence = 0;
-  std::int64_t within = 0;
+  const std::int32_t at = plan.first_tile + number;
+  std::int32_t sequence = 0;
+  std::int32_t within = 0;
   if (plan.tiles_per_sequence > 0) {
-    sequence = at / plan.tiles_per_sequence;
+    sequence = static_cast<std::int32_t>(
+        quotient(static_cast<std::uint32_t>(at), plan.by_tiles_per_sequence));
     within = at - sequence * plan.tiles_per_sequence;
   } else {
-    std::int64_t high = step.batch;
+    auto high = static_cast<std::int32_t>(step.batch);
     while (high - sequence > 1) {
-      const std::int64_t middle = (sequence + high) / 2;
+      const std::int32_t middle = sequence + (high - sequence) / 2;
       if (compact_tile(plan, middle) <= at) {
         sequence = middle;
       } else {
         high = middle;
       }
     }
-    within = at - compact_tile(plan, sequence);
+    within = at - static_cast<std::int32_t>(compact_tile(plan, sequence));
   }
   const std::int32_t first_token = step.cu_seqlens_q[sequence];
   const std::int32_t tokens = step.cu_seqlens_q[sequence + 1] - first_token;
   const std::int32_t kv_len = kv_length(step, sequence);
-  const std::int64_t first_row = within * plan.rows;
-  const std::int64_t rows_left = std::int64_t{tokens} * plan.group - first_row;
+  const std::int32_t first_row = within * plan.rows;
   return {.number = number,
           .sequence = sequence,
-          .first_row = static_cast<std::int32_t>(first_row),
-          .num_rows = static_cast<std::int32_t>(rows_left < plan.rows ? rows_left : plan.rows),
+          .first_row = first_row,
+          .num_rows = min(tokens * plan.group - first_row, plan.rows),
           .first_token = first_token,
           .first_position = kv_len - tokens,
           .kv_len = kv_len};
 }
 
-/// The query token of a row, among the step's.
+/// The query token of a row, among the tile's sequence's.
+__device__ __forceinline__ std::int32_t query_of(const AttendPlan& plan,
+                                                 const AttendTile& tile,
+                                                 int row) {
+  const auto at = static_cast<std::uint32_t>(tile.first_row + row);
+  return static_cast<std::int32_t>(quotient(at, plan.by_group));
+}
+
+/// The same among the step's.
 __device__ __forceinline__ std::int64_t token_of(const AttendPlan& plan,
                                                  const AttendTile& tile,
                                                  int row) {
-  return tile.first_token + (tile.first_row + row) / plan.group;
+  return tile.first_token + query_of(plan, tile, row);
 }
 
 /// The query head of a row.
@@ -95,7 +103,8 @@ __device__ __forceinline__ std::int64_t head_of(const AttendPlan& plan,
                                                 const AttendTile& tile,
                                                 std::int64_t kv_head,
                                                 int row) {
-  return kv_head * plan.group + (tile.first_row + row) % plan.group;
+  const std::int32_t within = tile.first_row + row - query_of(plan, tile, row) * plan.group;
+  return kv_head * plan.group + within;
 }
 
 /// The positions that a row sees. Both ends grow with the row.
@@ -103,38 +112,42 @@ __device__ __forceinline__ PositionRange seen_by(const AttendPlan& plan,
                                                  const AttendTile& tile,
                                                  int row) {
   const AttendArg& arg = plan.arg;
-  const std::int32_t own = tile.first_position + (tile.first_row + row) / plan.group + 1;
+  const std::int32_t own = tile.first_position + query_of(plan, tile, row) + 1;
   const std::int32_t end = arg.causal ? own : tile.kv_len;
-  const std::int64_t begin = arg.window > 0 ? end - arg.window : 0;
-  return {begin > 0 ? static_cast<std::int32_t>(begin) : 0, end};
+  return {max(0, end - plan.window), end};
 }
 
-/// The part of `seen` in a chunk, relative to its first position: within [0, kChunkPositions].
+/// Where a position of the tile's sequence lies.
+__device__ __forceinline__ RowPlace place_of(const AttendPlan& plan,
+                                             const AttendTile& tile,
+                                             std::int32_t position) {
+  return place_in_cell(plan.arg.step, tile.sequence, position,
+                       quotient(static_cast<std::uint32_t>(position), plan.by_block_size));
+}
+
+/// The part of `seen` in a chunk that begins before 2^31, relative to its first position: within
+/// [0, kChunkPositions].
 __device__ __forceinline__ PositionRange part_of_chunk(PositionRange seen, std::int32_t chunk) {
-  const std::int64_t base = std::int64_t{chunk} * kChunkPositions;
-  const std::int64_t begin = seen.begin - base;
-  const std::int64_t end = seen.end - base;
-  return {static_cast<std::int32_t>(begin < 0                 ? 0
-                                    : begin < kChunkPositions ? begin
-                                                              : kChunkPositions),
-          static_cast<std::int32_t>(end < 0                 ? 0
-                                    : end < kChunkPositions ? end
-                                                            : kChunkPositions)};
+  const std::int32_t base = chunk * kChunkPositions;
+  return {min(max(seen.begin - base, 0), kChunkPositions),
+          min(max(seen.end - base, 0), kChunkPositions)};
 }
 
-/// The item of this block. Tiles vary fastest: blocks that run together share chunks in the L2
-/// cache when their tiles are of one sequence.
-__device__ __forceinline__ AttendItem find_item(const AttendPlan& plan) {
+/// The item of a block, by default of this one. Tiles vary fastest: blocks that run together share
+/// chunks in the L2 cache when their tiles are of one sequence.
+__device__ __forceinline__ AttendItem find_item(const AttendPlan& plan,
+                                                std::uint32_t block = blockIdx.x) {
   const auto num_tiles = static_cast<std::uint32_t>(plan.num_tiles);
   const auto kv_heads = static_cast<std::uint32_t>(plan.arg.kv_heads);
-  const std::uint32_t rest = blockIdx.x / num_tiles;
+  const std::uint32_t rest = quotient(block, plan.by_num_tiles);
+  const std::uint32_t chunk = quotient(rest, plan.by_kv_heads);
   AttendItem item = {};
-  item.tile = find_tile(plan, blockIdx.x - rest * num_tiles);
-  item.kv_head = rest % kv_heads;
+  item.tile = find_tile(plan, static_cast<std::int32_t>(block - rest * num_tiles));
+  item.kv_head = rest - chunk * kv_heads;
   if (item.tile.num_rows > 0) {
     const PositionRange first = seen_by(plan, item.tile, 0);
     const PositionRange last = seen_by(plan, item.tile, item.tile.num_rows - 1);
-    const auto index = static_cast<std::int32_t>(rest / kv_heads);
+    const auto index = static_cast<std::int32_t>(chunk);
     item.first_chunk = first.begin / kChunkPositions;
     item.chunk = item.first_chunk + index;
     if (last.end > first.begin) {

@@ -19,8 +19,8 @@ namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
 constexpr unsigned kConvDecodeThreads = 128;
-constexpr unsigned kConvPrefillRows = 8;   ///< Warps of a block, each with tokens of its own.
-constexpr unsigned kConvPrefillRun = 4;    ///< Tokens of a warp in one stretch.
+constexpr unsigned kConvPrefillRows = 8;  ///< Warps of a block, each with tokens of its own.
+constexpr unsigned kConvPrefillRun = 4;   ///< Tokens of a warp in one stretch.
 constexpr unsigned kConvAnyThreads = 32;
 
 struct ConvGrid {
@@ -205,7 +205,7 @@ template <unsigned kWidth, unsigned kPack, unsigned kRun, unsigned kRows>
 __global__ void __launch_bounds__(kRows == 1 ? kConvDecodeThreads : 32 * kRows)
     conv_kernel(const ConvUpdateArg arg, const ConvGrid grid) {
   static_assert(kRows == 1 || kRun >= kWidth);
-  OCTAVO_SHARED_ARRAY(float, tails, kRows * kWidth * 32 * kPack);
+  OCTAVO_SHARED_ARRAY(float, tails, kRows* kWidth * 32 * kPack);
   const ConvPart part = conv_part<kPack>(arg, grid);
   if (part.first >= part.last) {
     return;

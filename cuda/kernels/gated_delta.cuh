@@ -205,10 +205,10 @@ __device__ __forceinline__ void delta_token(const GatedDeltaUpdateArg& arg,
     if (place.first_column + c < arg.v_dim) {
       float result[1] = {};
       tree_over_parts<kTuned, 1>(shared.read + c, columns, shape.parts, result);
-      store_element(arg.out.dtype, arg.out.data,
-                    token * arg.out.token_stride + place.head * arg.out.head_stride +
-                        place.first_column + c,
-                    result[0]);
+      store_element(
+          arg.out.dtype, arg.out.data,
+          token * arg.out.token_stride + place.head * arg.out.head_stride + place.first_column + c,
+          result[0]);
     }
   }
 }
@@ -232,9 +232,8 @@ __global__ void __launch_bounds__(kPack == 4 ? 256 : 512, kPack == 4 ? 2 : 1)
   if (begin == end) {
     return;  // Without tokens the state is left alone.
   }
-  auto tile =
-      tile_of_thread<kState, kPack>(shape, place, arg.state, arg.step.slot_ids[place.sequence],
-                                    arg.k_dim, arg.v_dim);
+  auto tile = tile_of_thread<kState, kPack>(
+      shape, place, arg.state, arg.step.slot_ids[place.sequence], arg.k_dim, arg.v_dim);
   tile.load(arg.state, arg.v_dim);
   const unsigned columns = shape.lanes * kPack;
   const DeltaShared shared(reinterpret_cast<float*>(memory), shape, columns);

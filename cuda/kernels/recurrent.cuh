@@ -55,7 +55,7 @@ template <DType kState, unsigned kPack>
 struct StateTile {
   float s[kPartRows][kPack];
   std::int64_t element;  ///< Of its first row, from the array's start.
-  unsigned rows;              ///< Of kPartRows; 0: the thread holds nothing.
+  unsigned rows;         ///< Of kPartRows; 0: the thread holds nothing.
 
   /// Whether row `i` exists. Tuned shapes have whole parts: no test, and threads that hold nothing
   /// compute on zeros.
@@ -105,8 +105,8 @@ struct StateTile {
       OCTAVO_UNROLL
       for (unsigned i = 1; i < kDotUnit; ++i) {
         first = has(i) ? __fmaf_rn(s[i][c], x[i], first) : first;
-        second = has(kDotUnit + i) ? __fmaf_rn(s[kDotUnit + i][c], x[kDotUnit + i], second)
-                                   : second;
+        second =
+            has(kDotUnit + i) ? __fmaf_rn(s[kDotUnit + i][c], x[kDotUnit + i], second) : second;
       }
       sums[c] = has(kDotUnit) ? __fadd_rn(first, second) : first;
     }
@@ -286,8 +286,7 @@ __device__ __forceinline__ void copy_columns(const StepOperandArg& operand,
                                              unsigned columns,
                                              std::int64_t v_dim,
                                              float* shared) {
-  for (unsigned at = threadIdx.x; at < count * columns;
-       at += blockDim.x) {
+  for (unsigned at = threadIdx.x; at < count * columns; at += blockDim.x) {
     const unsigned row = at / columns;
     const std::int64_t column = place.first_column + at - row * columns;
     const std::int64_t element =

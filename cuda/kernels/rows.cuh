@@ -16,9 +16,10 @@ __device__ __forceinline__ std::uint64_t quotient(std::uint64_t n, std::uint32_t
   return n / by;
 }
 
+/// Blocks and rows fit 31 bits; bytes and elements do not.
 struct RowPlace {
-  std::int64_t block = 0;
-  std::int64_t row = 0;  ///< Within the block.
+  std::uint32_t block = 0;
+  std::uint32_t row = 0;  ///< Within the block.
 };
 
 /// The length of a sequence, this step's tokens included.
@@ -27,22 +28,32 @@ __device__ __forceinline__ std::int32_t kv_length(const KVStepArg& step, std::in
                            : step.cu_seqlens_k[sequence];
 }
 
-/// Where position `position` of a sequence lies. Positions, block sizes and capacities fit 31 bits.
+/// Where position `position` of a sequence lies, which is in its block number `cell`. Positions,
+/// block sizes and capacities fit 31 bits.
+__device__ __forceinline__ RowPlace place_in_cell(const KVStepArg& step,
+                                                  std::int64_t sequence,
+                                                  std::int32_t position,
+                                                  std::uint32_t cell) {
+  const auto size = static_cast<std::uint32_t>(step.block_size);
+  const std::uint32_t row = static_cast<std::uint32_t>(position) - cell * size;
+  const std::int64_t column = step.table_columns == 1 ? 0 : cell;
+  const std::int32_t block = step.block_table[sequence * step.table_stride + column];
+  return {static_cast<std::uint32_t>(block), row};
+}
+
 __device__ __forceinline__ RowPlace place_of(const KVStepArg& step,
                                              std::int64_t sequence,
                                              std::int32_t position) {
   const auto size = static_cast<std::uint32_t>(step.block_size);
-  const std::uint32_t cell = static_cast<std::uint32_t>(position) / size;
-  const std::uint32_t row = static_cast<std::uint32_t>(position) - cell * size;
-  const std::int64_t column = step.table_columns == 1 ? 0 : cell;
-  return {step.block_table[sequence * step.table_stride + column], row};
+  return place_in_cell(step, sequence, position, static_cast<std::uint32_t>(position) / size);
 }
 
 __device__ __forceinline__ std::uint8_t* row_data(const KVRowsArg& rows,
                                                   std::int64_t head,
                                                   RowPlace place) {
-  return static_cast<std::uint8_t*>(rows.data) + place.block * rows.block_stride_bytes +
-         head * rows.head_stride_bytes + place.row * rows.row_stride_bytes;
+  return static_cast<std::uint8_t*>(rows.data) + head * rows.head_stride_bytes +
+         std::int64_t{place.block} * rows.block_stride_bytes +
+         std::int64_t{place.row} * rows.row_stride_bytes;
 }
 
 /// The scale of a row; only where the codec has scales.
@@ -51,7 +62,7 @@ __device__ __forceinline__ float* row_scale(const KVRowsArg& rows,
                                             RowPlace place) {
   const bool is_static = rows.scale == KVScale::Static;
   return rows.scales + head * rows.scale_head_stride +
-         (is_static ? 0 : place.block * rows.scale_block_stride + place.row);
+         (is_static ? 0 : std::int64_t{place.block} * rows.scale_block_stride + place.row);
 }
 
 /// The sequence of a token of the step: the i with cu_seqlens_q[i] <= token < cu_seqlens_q[i + 1].

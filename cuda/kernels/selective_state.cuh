@@ -79,15 +79,14 @@ __device__ __forceinline__ void finish_column(const SelectiveStateUpdateArg& arg
     y = __fmaf_rn(weight_scalar(arg.d, place.head), x, y);
   }
   if (arg.z.data != nullptr) {
-    const float z = load_element(arg.z.dtype, arg.z.data,
-                                 token * arg.z.token_stride + place.head * arg.z.head_stride +
-                                     place.first_column + c);
+    const float z = load_element(
+        arg.z.dtype, arg.z.data,
+        token * arg.z.token_stride + place.head * arg.z.head_stride + place.first_column + c);
     y = __fmul_rn(y, silu_spec(z));
   }
-  store_element(arg.out.dtype, arg.out.data,
-                token * arg.out.token_stride + place.head * arg.out.head_stride +
-                    place.first_column + c,
-                y);
+  store_element(
+      arg.out.dtype, arg.out.data,
+      token * arg.out.token_stride + place.head * arg.out.head_stride + place.first_column + c, y);
 }
 
 /// One prepared token: the state in registers is decayed, what the token brings is written, and C
@@ -152,9 +151,8 @@ __global__ void __launch_bounds__(kPack == 4 ? 256 : 512, kPack == 4 ? 2 : 1)
   if (begin == end) {
     return;  // Without tokens the state is left alone.
   }
-  auto tile =
-      tile_of_thread<kState, kPack>(shape, place, arg.state, arg.step.slot_ids[place.sequence],
-                                    arg.k_dim, arg.v_dim);
+  auto tile = tile_of_thread<kState, kPack>(
+      shape, place, arg.state, arg.step.slot_ids[place.sequence], arg.k_dim, arg.v_dim);
   tile.load(arg.state, arg.v_dim);
   const unsigned columns = shape.lanes * kPack;
   const SelectiveShared shared(reinterpret_cast<float*>(memory), shape, columns);

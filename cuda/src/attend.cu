@@ -10,20 +10,35 @@ inline namespace OCTAVO_CUDA_TARGET {
 namespace {
 
 constexpr std::int64_t kWorkspaceAlignment = 256;
+constexpr std::int64_t kMost = 2147483647;  // Of what kernels count in 32 bits.
 
 std::int64_t row_bytes(const KVRowsArg& rows) {
   return rows.codec == KVCodec::Int4 ? rows.head_dim / 2
                                      : rows.head_dim * bytes_per_element(rows.dtype);
 }
 
-AttendKernel find_tuned(const AttendArg& arg, bool fast) {
-  AttendKernel kernel = fast ? find_attend_fast(arg) : AttendKernel{};
-  for (const auto& find : {find_attend_int, find_attend_float}) {
-    if (kernel.launch == nullptr) {
-      kernel = find(arg);
+// The wide kernel takes eight warps and a multiprocessor where the narrow one takes a block a chunk
+// of every sixteen rows: its tiles should be half full at least, and as many as make up for those
+// of a GPU's multiprocessors that get none.
+bool wide_tiles_pay(const AttendArg& arg, int tile_rows) {
+  constexpr std::int64_t kEnoughBlocks = 32;
+  const std::int64_t rows = arg.step.tokens * (arg.q_heads / arg.kv_heads);
+  return 2 * rows >= tile_rows * arg.step.batch && rows * arg.kv_heads >= kEnoughBlocks * tile_rows;
+}
+
+AttendKernel find_fast(const AttendArg& arg, FastTiles tiles) {
+  if (tiles != FastTiles::Narrow) {
+    const AttendKernel wide = find_attend_fast_wide(arg);
+    if (wide.launch != nullptr && (tiles == FastTiles::Wide || wide_tiles_pay(arg, wide.rows))) {
+      return wide;
     }
   }
-  return kernel;
+  return find_attend_fast(arg);
+}
+
+AttendKernel find_exact(const AttendArg& arg) {
+  const AttendKernel integer = find_attend_int(arg);
+  return integer.launch != nullptr ? integer : find_attend_float(arg);
 }
 
 /// The head dims that the tuned kernels have for these codecs: those for which one is found.
@@ -36,7 +51,7 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
       rows->head_stride_bytes = arg.step.block_size * rows->row_stride_bytes;
       rows->block_stride_bytes = arg.kv_heads * rows->head_stride_bytes;
     }
-    if (find_tuned(arg, fast).launch != nullptr) {
+    if (find_exact(arg).launch != nullptr || (fast && find_attend_fast(arg).launch != nullptr)) {
       text += (text.empty() ? "" : ", ") + std::to_string(head_dim);
     }
   }
@@ -61,7 +76,13 @@ std::string tuned_head_dims(AttendArg arg, bool fast) {
 }
 
 AttendKernel choose_kernel(const AttendArg& arg, const AttendOptions& options) {
-  const AttendKernel kernel = options.general_only ? AttendKernel{} : find_tuned(arg, options.fast);
+  if (options.general_only) {
+    return find_attend_general(arg);
+  }
+  AttendKernel kernel = options.fast ? find_fast(arg, options.fast_tiles) : AttendKernel{};
+  if (kernel.launch == nullptr) {
+    kernel = find_exact(arg);
+  }
   if (kernel.launch != nullptr) {
     return kernel;
   }
@@ -86,33 +107,49 @@ bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-AttendPlan make_plan(const AttendArg& arg, int rows) {
+AttendPlan make_plan(const AttendArg& arg, const AttendKernel& kernel) {
+  const int rows = kernel.rows;
   const std::int64_t group = arg.q_heads / arg.kv_heads;
   const KVStepArg& step = arg.step;
   const std::int64_t each = ceil_div(step.max_query_len * group, rows);
   const std::int64_t compact = step.tokens * group / rows + step.batch;
   const bool same = each * step.batch <= compact;
+  check_at_most("attend", "query rows of a sequence", each * rows, kMost);
+  check_at_most("attend", "tiles of query rows", same ? each * step.batch : compact, kMost);
   AttendPlan plan;
   plan.arg = arg;
-  plan.num_tiles = same ? each * step.batch : compact;
-  plan.tiles_per_sequence = same ? each : 0;
+  plan.num_tiles = static_cast<std::int32_t>(same ? each * step.batch : compact);
+  plan.tiles_per_sequence = static_cast<std::int32_t>(same ? each : 0);
   plan.group = static_cast<std::int32_t>(group);
+  plan.window = static_cast<std::int32_t>(arg.window > 0 ? std::min(arg.window, kMost) : kMost);
+  plan.by_group = divisor_of(group);
+  plan.by_kv_heads = divisor_of(arg.kv_heads);
+  plan.by_tiles_per_sequence = divisor_of(std::max<std::int64_t>(1, plan.tiles_per_sequence));
+  plan.by_block_size = divisor_of(step.block_size);
   plan.rows = rows;
-  plan.chunks =
-      static_cast<std::int32_t>(std::max<std::int64_t>(1, max_chunks_of_tile(arg, rows, group)));
+  plan.chunks = kernel.all_chunks ? 1
+                                  : static_cast<std::int32_t>(std::max<std::int64_t>(
+                                        1, max_chunks_of_tile(arg, rows, group)));
   plan.in_partials =
       arg.partial_out != nullptr && is_aligned(arg.partial_out) && is_aligned(arg.partial_max_sum);
   return plan;
 }
 
 /// Of a launch: what the workspace holds results and counters for, and a grid blocks.
-std::int64_t tiles_at_once(const AttendPlan& plan, const AttendOptions& options) {
+std::int64_t tiles_at_once(const AttendPlan& plan,
+                           const AttendKernel& kernel,
+                           const AttendOptions& options) {
   const AttendArg& arg = plan.arg;
   const std::int64_t blocks = arg.kv_heads * plan.chunks;
-  const std::int64_t bytes = blocks * plan.rows * (arg.values.head_dim + 2) * 4;
-  const std::int64_t fitting = plan.in_partials ? plan.num_tiles : options.workspace_bytes / bytes;
-  return std::max<std::int64_t>(
-      1, std::min({plan.num_tiles, fitting, kMaxGridX / blocks, kAttendCounters / arg.kv_heads}));
+  std::int64_t tiles = std::min<std::int64_t>(plan.num_tiles, kMaxGridX / blocks);
+  if (!kernel.all_chunks) {
+    tiles = std::min(tiles, kAttendCounters / arg.kv_heads);
+    if (!plan.in_partials) {
+      tiles = std::min(
+          tiles, options.workspace_bytes / (blocks * plan.rows * (arg.values.head_dim + 2) * 4));
+    }
+  }
+  return std::max<std::int64_t>(1, tiles);
 }
 
 /// Partial results of `tiles` tiles: the caller's arrays, or memory of the workspace.
@@ -147,16 +184,22 @@ void attend(const AttendArg& arg,
   }
   check_at_most("attend", "kv_heads", arg.kv_heads, kAttendCounters);
   const AttendKernel kernel = choose_kernel(arg, options);
-  AttendPlan plan = make_plan(arg, kernel.rows);
+  AttendPlan plan = make_plan(arg, kernel);
   const std::int64_t num_tiles = plan.num_tiles;
-  const std::int64_t slice = tiles_at_once(plan, options);
-  place_partials(slice, workspace, plan);
-  plan.counters = workspace.borrow_counters(slice * arg.kv_heads);
-  for (plan.first_tile = 0; plan.first_tile < num_tiles; plan.first_tile += slice) {
-    plan.num_tiles = std::min(slice, num_tiles - plan.first_tile);
+  const std::int64_t slice = tiles_at_once(plan, kernel, options);
+  if (!kernel.all_chunks) {
+    place_partials(slice, workspace, plan);
+    plan.counters = workspace.borrow_counters(slice * arg.kv_heads);
+  }
+  for (std::int64_t first = 0; first < num_tiles; first += slice) {
+    plan.first_tile = static_cast<std::int32_t>(first);
+    plan.num_tiles = static_cast<std::int32_t>(std::min(slice, num_tiles - first));
+    plan.by_num_tiles = divisor_of(plan.num_tiles);
     kernel.launch(plan, stream);
   }
-  workspace.return_counters();
+  if (!kernel.all_chunks) {
+    workspace.return_counters();
+  }
 }
 
 }  // namespace OCTAVO_CUDA_TARGET

@@ -1,5 +1,5 @@
-#include "kernels/attend_fast.cuh"
 #include "attend_plan.h"
+#include "kernels/attend_fast.cuh"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
@@ -32,30 +32,31 @@ AttendKernel kernel_of(std::int64_t head_dim) {
   }
 }
 
-// What the products take without rounding: BF16 queries always (F16 holds them next to the largest
-// of a row), F16 queries where the products are of F16.
-bool takes_queries(DType rows, DType query) {
-  return query == DType::BF16 || (query == DType::F16 && rows != DType::BF16);
-}
-
 }  // namespace
 
+// BF16 queries always: F16 holds them next to the largest of a row. F16 queries where the products
+// are of F16.
+bool fast_takes(const AttendArg& arg) {
+  const DType rows = arg.keys.dtype;
+  const DType query = arg.query.dtype;
+  return (query == DType::BF16 || (query == DType::F16 && rows != DType::BF16)) &&
+         rows == arg.values.dtype && arg.keys.head_dim == arg.values.head_dim &&
+         rows_are_packed(arg.keys) && rows_are_packed(arg.values);
+}
+
 AttendKernel find_attend_fast(const AttendArg& arg) {
-  const KVRowsArg& keys = arg.keys;
-  if (!takes_queries(keys.dtype, arg.query.dtype) || keys.dtype != arg.values.dtype ||
-      keys.head_dim != arg.values.head_dim || !rows_are_packed(keys) ||
-      !rows_are_packed(arg.values)) {
+  if (!fast_takes(arg)) {
     return {};
   }
-  switch (keys.dtype) {
+  switch (arg.keys.dtype) {
     case DType::BF16:
-      return kernel_of<DType::BF16>(keys.head_dim);
+      return kernel_of<DType::BF16>(arg.keys.head_dim);
     case DType::F16:
-      return kernel_of<DType::F16>(keys.head_dim);
+      return kernel_of<DType::F16>(arg.keys.head_dim);
     case DType::E4M3:
-      return kernel_of<DType::E4M3>(keys.head_dim);
+      return kernel_of<DType::E4M3>(arg.keys.head_dim);
     case DType::E5M2:
-      return kernel_of<DType::E5M2>(keys.head_dim);
+      return kernel_of<DType::E5M2>(arg.keys.head_dim);
     default:
       return {};
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/platform.cuh"
+#include "octavo/cuda/fast_tiles.h"
 #include "octavo/device_ops.h"
 
 namespace octavo::cuda {
@@ -52,6 +53,7 @@ struct AttendOptions {
   /// Float tensor cores and hardware exponentials, within the bound of NUMERICS.md section 9
   /// instead of to the bit, where there is a kernel for it.
   bool fast = false;
+  FastTiles fast_tiles = FastTiles::Any;
   /// Refuse, by name, what none of the kernels made for one shape takes, instead of passing it to
   /// the general one, which takes every shape and is several times slower.
   bool tuned_only = false;

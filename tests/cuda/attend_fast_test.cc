@@ -185,9 +185,9 @@ class Oracle {
         error[d] += 0x1p-39 * w * std::fabs(tokens[i].value[d]);
       }
     }
-    const auto chunks =
-        static_cast<double>((begin + static_cast<std::int64_t>(tokens.size())) / 256 + 1);
-    const double rounding = (half ? 0x1p-11 : 0x1p-8) + 4 * kProduct + (4 + chunks) * kUnit;
+    const double folds =
+        4.4 * static_cast<double>((begin + static_cast<std::int64_t>(tokens.size())) / 256 + 1);
+    const double rounding = (half ? 0x1p-11 : 0x1p-8) + 4 * kProduct + (4 + folds) * kUnit;
     Expected expected;
     expected.m = m;
     for (const Score& score : scores) {
@@ -198,11 +198,11 @@ class Oracle {
       expected.out.push_back(o);
       expected.bound.push_back(kSlack *
                                    ((error[d] + rounding * magnitude[d]) / total +
-                                    std::fabs(o) * (total_error / total + (14 + chunks) * kUnit)) +
+                                    std::fabs(o) * (total_error / total + (14 + folds) * kUnit)) +
                                0x1p-100);
     }
     expected.lse = (m + std::log2(total)) * kLn2;
-    expected.lse_bound = kSlack * (total_error / total + (13 + chunks) * kUnit) +
+    expected.lse_bound = kSlack * (total_error / total + (13 + folds) * kUnit) +
                          4 * kUnit * (std::fabs(m) + std::fabs(expected.lse) + 1);
     return expected;
   }

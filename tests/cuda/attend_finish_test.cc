@@ -104,6 +104,24 @@ TEST(AttendFinish, AnyBlockMayBeTheLast) {
   }
 }
 
+// Fast attention of many rows a sequence combines as it goes; that of few goes through partial
+// results.
+TEST(AttendFinish, WideTilesNeedNoWorkspace) {
+  for (const bool wide : {true, false}) {
+    AttendCase test = case_of(kBF16Rows, 4);
+    test.kv_heads = 8;
+    test.lengths = {260, 300};
+    test.queries = {wide ? 64 : 2, wide ? 70 : 1};
+    test.partials = false;
+    const CaseData data = make_data(test);
+    emulation::LaunchSequence launches;
+    WatchedWorkspace workspace;
+    const auto device = attending_in(workspace, launches, {.fast = true});
+    EXPECT_FALSE(run_case(test, data, *device).out.empty());
+    EXPECT_EQ(workspace.counters.empty(), wide);
+  }
+}
+
 // Each launch has another number of tiles and chunks, and the counters of the ones before.
 TEST(AttendFinish, LaunchesFollowEachOtherInTheSameCounters) {
   emulation::LaunchSequence launches{.options = {.seed = 5}};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "octavo/cuda/fast_tiles.h"
 #include "octavo/device.h"
 #include "octavo/device_ops.h"
 
@@ -17,7 +18,8 @@ namespace octavo::cuda_test {
 struct TestedOptions {
   /// Of the order in which thread blocks and threads run; 0: as numbered. A GPU has its own order.
   std::uint64_t seed = 0;
-  bool fast = false;          ///< Attends on float tensor cores, within a bound.
+  bool fast = false;  ///< Attends on float tensor cores, within a bound.
+  FastTiles fast_tiles = FastTiles::Any;
   bool tuned_only = false;    ///< Refuses attention for which there is no tuned kernel.
   bool general_only = false;  ///< Passes all attention to the general kernel.
   /// Partial results of attention that fit at once; 0: as it is by itself.

@@ -67,14 +67,28 @@ TEST(EveryKernel, AttendGeneral) {
   expect_exact(attend_case(kInt8Rows, kBF16Rows, 40), false);
 }
 
-// Two slices of values. Within which bound is attend_fast_test's to say; here, that no order of
-// threads shows.
-TEST(EveryKernel, AttendFast) {
-  const AttendCase test = attend_case(kE4M3Rows, kE4M3Rows, 80);
+// Within which bound is attend_fast_test's to say; here, that no order of threads shows.
+void expect_one_result(const AttendCase& test, FastTiles tiles) {
   const CaseData data = make_data(test);
-  const CaseResult first = run_case(test, data, *fast_device_under_test(kSeeds[0]));
+  const auto run = [&](std::uint64_t seed) {
+    return run_case(test, data,
+                    *device_under_test({.seed = seed, .fast = true, .fast_tiles = tiles}));
+  };
+  const CaseResult first = run(kSeeds[0]);
   EXPECT_NE(difference(first, run_case(test, data, *make_cpu_device(1))), "");
-  EXPECT_EQ(difference(run_case(test, data, *fast_device_under_test(kSeeds[1])), first), "");
+  EXPECT_EQ(difference(run(kSeeds[1]), first), "");
+}
+
+// Two slices of values.
+TEST(EveryKernel, AttendFast) {
+  expect_one_result(attend_case(kE4M3Rows, kE4M3Rows, 80), FastTiles::Narrow);
+}
+
+// Two chunks, so that the second is copied while the first is read; warps without rows.
+TEST(EveryKernel, AttendFastWide) {
+  AttendCase test = attend_case(kE4M3Rows, kE4M3Rows, 64);
+  test.queries = {12, 2};
+  expect_one_result(test, FastTiles::Wide);
 }
 
 TEST(EveryKernel, Append) {

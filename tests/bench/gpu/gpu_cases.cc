@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "octavo/block_manager.h"
@@ -110,11 +111,8 @@ class Layer {
   }
 
   void append() const {
-    append_varlen({.key = key_,
-                   .value = value_,
-                   .key_cache = keys_,
-                   .value_cache = values_,
-                   .step = step_});
+    append_varlen(
+        {.key = key_, .value = value_, .key_cache = keys_, .value_cache = values_, .step = step_});
   }
 
  private:
@@ -189,13 +187,15 @@ void decode_cases(const std::shared_ptr<Device>& device,
 // One sequence alone: as many layers as there are in a model, so that none is found in a cache.
 void latency_cases(const std::shared_ptr<Device>& device, const Run& run) {
   constexpr int kLayers = 32;
-  for (const auto& [context, goal_us] : {std::pair{4096, 10.0}, std::pair{32768, 25.0}}) {
-    const Shape shape{.batch = 1, .context = context, .group = 8};
+  for (const auto& [context, kv_heads, goal_us] :
+       {std::tuple{4096, 8, 10.0}, {32768, 8, 25.0}, {32768, 4, 25.0}}) {
+    const Shape shape{.batch = 1, .context = context, .kv_heads = kv_heads, .group = 8};
     std::vector<Layer> layers;
     for (int i = 0; i < kLayers; ++i) {
       layers.emplace_back(shape, device);
     }
-    run({.name = "one sequence of " + std::to_string(context) + ", bf16 group 8",
+    run({.name = "one sequence of " + std::to_string(context) + ", " + std::to_string(kv_heads) +
+                 " KV heads, bf16 group 8",
          .goal = goal_us,
          .steps = kLayers,
          .work = [&] {
@@ -269,8 +269,7 @@ void recurrent_case(const std::shared_ptr<Device>& device, const Run& run) {
   const auto operand = [&](const Dims& dims) { return Tensor::zeros(DType::BF16, dims, device); };
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(kBatch + 1));
   std::iota(tokens.begin(), tokens.end(), 0);
-  const Tensor ends =
-      Tensor::from_values<std::int32_t>(DType::Int32, {kBatch + 1}, tokens, device);
+  const Tensor ends = Tensor::from_values<std::int32_t>(DType::Int32, {kBatch + 1}, tokens, device);
   const GatedDeltaArgs args{
       .q = operand({kBatch, kHeads, kDim}),
       .k = operand({kBatch, kHeads, kDim}),

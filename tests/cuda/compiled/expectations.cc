@@ -66,7 +66,7 @@ std::vector<Expectation> expectations(const GpuFigures& gpu, Kernels kernels) {
 }
 
 std::size_t num_expectations() {
-  return 4 + 22 + 2 + 4 + 1;
+  return 4 + 23 + 2 + 4 + 1;
 }
 
 }  // namespace octavo::compiled

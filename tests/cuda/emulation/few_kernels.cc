@@ -9,6 +9,7 @@
 
 #include "kernels/append.cuh"
 #include "kernels/attend_fast.cuh"
+#include "kernels/attend_fast_wide.cuh"
 #include "kernels/attend_float.cuh"
 #include "kernels/attend_general.cuh"
 #include "kernels/attend_int.cuh"
@@ -33,6 +34,13 @@ void require(bool is_taken, const char* what) {
 template <auto kKernel, unsigned kThreads>
 void launch_items(const AttendPlan& plan, Stream stream) {
   launch(kKernel, {dim3(static_cast<unsigned>(num_items(plan))), dim3(kThreads)}, stream, plan);
+}
+
+void launch_wide(const AttendPlan& plan, Stream stream) {
+  launch(attend_fast_wide_kernel<DType::E4M3, 64>,
+         {dim3(static_cast<unsigned>(num_items(plan))), dim3(kWideThreads),
+          sizeof(WideShared<DType::E4M3, 64>)},
+         stream, plan);
 }
 
 bool rows_are(const KVRowsArg& rows, DType dtype, std::int64_t head_dim) {
@@ -74,6 +82,13 @@ AttendKernel find_attend_fast(const AttendArg& arg) {
     return {};
   }
   return {launch_items<attend_fast_kernel<DType::E4M3, 80>, kItemThreads>, kFastRows};
+}
+
+AttendKernel find_attend_fast_wide(const AttendArg& arg) {
+  if (!rows_are(arg.keys, DType::E4M3, 64) || !rows_are(arg.values, DType::E4M3, 64)) {
+    return {};
+  }
+  return {launch_wide, kWideRows, true};
 }
 
 AttendKernel find_attend_int(const AttendArg& arg) {

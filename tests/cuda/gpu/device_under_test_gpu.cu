@@ -1,8 +1,8 @@
 // The kernels run by a GPU.
 #include "octavo/error.h"
-#include "tests/cuda/device_under_test.h"
 
 #include "cuda/src/make_cuda_device.h"
+#include "tests/cuda/device_under_test.h"
 
 namespace octavo::cuda_test {
 
@@ -11,6 +11,7 @@ std::shared_ptr<Device> device_under_test(const TestedOptions& options) {
     throw Error(ErrorCode::DeviceError, "no GPU that this process may use");
   }
   cuda::AttendOptions attend{.fast = options.fast,
+                             .fast_tiles = options.fast_tiles,
                              .tuned_only = options.tuned_only,
                              .general_only = options.general_only};
   if (options.attend_workspace_bytes > 0) {

@@ -31,7 +31,13 @@ family() {
     fast)
       sources=(attend_fast.cu)
       few="AttendFast.LengthsAroundChunks:AttendFast.Prefill*"
-      tests=$few:AttendFast.QueriesBeyondF16
+      tests=$few:AttendFast.QueriesBeyondF16:AttendFastWide.ManyChunks
+      ;;
+    fast_wide)
+      sources=(attend_fast_wide.cu)
+      few="AttendFastWide.LengthsAround*:AttendFastWide.AnyOrder*"
+      tests="$few:AttendFastWide.EveryDType*:AttendFastWide.WindowsAnd*:AttendFastWide.Static*"
+      tests+=":AttendFastWide.AllOf*"
       ;;
     general)
       sources=(attend_general.cu)

@@ -1,14 +1,15 @@
 # The sources that are compiled, and what is done to every copy of the kernels. Sourced, never run.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-kKernels=(append.cu attend.cu attend_fast.cu attend_float.cu
+kKernels=(append.cu attend.cu attend_fast.cu attend_fast_wide.cu attend_float.cu
   attend_float_bf16.cu attend_float_e4m3.cu attend_general.cu attend_int.cu conv.cu copies.cu
   kernel_device.cu recurrent.cu)
 kEmulation=(async_copy.cc async_copy_queue.cc barrier.cc block.cc context.cc emulated_device.cc
-  fiber.cc launch.cc matrix_product.cc messages.cc shared_memory.cc shared_variables.cc
-  tensor_core.cc warp.cc)
+  fiber.cc launch.cc matrix_load.cc matrix_product.cc messages.cc shared_memory.cc
+  shared_variables.cc tensor_core.cc warp.cc)
 kTests=(tests/ref_cpu/ops/attend_world.cc
-  tests/cuda/{append_case,append_test,attend_case,attend_fast_test,attend_finish_test}.cc
+  tests/cuda/{append_case,append_test,attend_case,attend_fast_test,attend_fast_wide_test}.cc
+  tests/cuda/attend_finish_test.cc
   tests/cuda/{attend_float_test,attend_general_test,attend_int_test,attend_test}.cc
   tests/cuda/{conv_test,copies_test}.cc
   tests/cuda/{device_under_test_emulated,gated_delta_test,selective_state_test,turns}.cc)
@@ -51,5 +52,5 @@ trim_tables() {
   sed -E -i '/kFormat, (80|96|128|192|256)>\(dtype, to\);/d; /kHeadDim, [14], launch/d' \
     "$1/attend_float_kernels.h"
   sed -E -i '/^    case (80|96|192|256):/,+1d' "$1"/attend_{int,fast}.cu
-  sed -E -i '/^    case DType::(F16|E5M2):/,+1d' "$1/attend_fast.cu"
+  sed -E -i '/^    case DType::E5M2:/,+1d' "$1/attend_fast.cu"
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "octavo/cuda/fast_tiles.h"
 #include "octavo/device.h"
 
 namespace octavo {
@@ -26,7 +27,8 @@ struct EmulatedDeviceOptions {
   std::uint64_t seed = 0;
   int workers = 1;  ///< Host threads that run thread blocks; 0 or less: one for each core.
   AsyncCopies copies = AsyncCopies::Random;
-  bool fast = false;          ///< Attention on float tensor cores, within a bound instead of exact.
+  bool fast = false;  ///< Attention on float tensor cores, within a bound instead of exact.
+  FastTiles fast_tiles = FastTiles::Any;
   bool tuned_only = false;    ///< Refuse attention that only the general kernel takes.
   bool general_only = false;  ///< Pass all attention to the general kernel.
   /// Partial results of attention that fit at once; 0 or less: as on a GPU.

@@ -119,9 +119,11 @@ static_cast<unsigned>(item.chunks);
 EDIT
 bug 31 'the weights of the first 32 chunks are those of all' values
 edit kernels/attend_combine.cuh <<'EDIT'
-      weight = exp2_spec(__fsub_rn(max_sum.x, m));
+      sums.weigh(max_sum.x);
 ====
-      weight = c == 0 ? exp2_spec(__fsub_rn(max_sum.x, m)) : weight;
+      if (c == 0) {
+        sums.weigh(max_sum.x);
+      }
 EDIT
 bug 32 'a tile that sees nothing has no results' values
 edit kernels/attend_tile.cuh <<'EDIT'

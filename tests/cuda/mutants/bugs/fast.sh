@@ -49,3 +49,20 @@ edit kernels/attend_fast_keys.cuh <<'EDIT'
       for (int j = 0; j < Shape::kProducts - (p + 1 == Shape::kPieces ? 1 : 0); ++j) {
         multiply_add<
 EDIT
+bug 19 'what there is so far is not weighed anew' values
+edit kernels/attend_combine.cuh <<'EDIT'
+    o = add_weighted(part, x, times(o, y));
+====
+    o = add_weighted(part, x, o);
+EDIT
+bug 20 'the largest score before a chunk is that before all of them' values
+edit kernels/attend_combine.cuh <<'EDIT'
+__fsub_rn(lane == 0 ? m : others, largest)
+====
+__fsub_rn(m, largest)
+EDIT
+bug 21 'the scores of the first 32 chunks are forgotten' values
+edit kernels/attend_combine.cuh <<'EDIT'
+    m = __shfl_sync(kWholeWarp, largest, 31);
+====
+EDIT

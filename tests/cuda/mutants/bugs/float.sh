@@ -105,9 +105,9 @@ edit kernels/attend_float_sums.cuh <<'EDIT'
 EDIT
 bug 18 'window one position too long' values
 edit kernels/attend_tile.cuh <<'EDIT'
-arg.window > 0 ? end - arg.window : 0;
+max(0, end - plan.window)
 ====
-arg.window > 0 ? end - arg.window - 1 : 0;
+max(0, end - plan.window - 1)
 EDIT
 bug 19 'a token sees the next one' values
 edit kernels/attend_tile.cuh <<'EDIT'
@@ -117,9 +117,8 @@ edit kernels/attend_tile.cuh <<'EDIT'
 EDIT
 bug 20 'offsets of blocks in 32 bits' values
 edit kernels/rows.cuh <<'EDIT'
-  return static_cast<std::uint8_t*>(rows.data) + place.block * rows.block_stride_bytes +
+         std::int64_t{place.block} * rows.block_stride_bytes +
 ====
-  return static_cast<std::uint8_t*>(rows.data) +
          static_cast<std::uint32_t>(place.block * rows.block_stride_bytes) +
 EDIT
 bug 21 'a zero keeps its sign in a maximum' values
