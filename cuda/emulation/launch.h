@@ -48,7 +48,8 @@ void launch(void (*kernel)(Parameters...),
   static_assert(sizeof...(Parameters) == sizeof...(Arguments));
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "CUDA copies the arguments of a kernel as bytes");
-  static_assert((sizeof(Parameters) + ... + 0) <= 4096, "CUDA passes at most 4 KiB of arguments");
+  static_assert((sizeof(Parameters) + ... + 0) <= 32764,
+                "CUDA passes at most 32764 bytes of arguments");
   // Each thread gets its own copies, as on the GPU.
   const std::tuple<Parameters...> parameters(
       static_cast<Parameters>(std::forward<Arguments>(arguments))...);

@@ -1,13 +1,13 @@
 // Fast attention of wide tiles: the kernel, a tile and KV head a block, for steps of many queries a
-// sequence (NUMERICS.md, section 9). Results are those of attend_fast.cuh, to the bit: what rows a
-// step has besides a row decides which of the two it meets.
+// sequence (NUMERICS.md, section 9). Results are those of attend_fast.cuh, to the bit, as what else
+// is in a step decides which of the two a row meets.
 //
 // Grid: a block of 256 threads for each tile of 128 rows and KV head, the last tiles first, as they
 // see the most. A block goes from chunk to chunk; each of its warps does sixteen rows and keeps
 // their scores and sums in registers. A chunk is read once, into shared memory: its keys while the
-// chunk before is weighed, its values while its keys are multiplied. Tensor cores bound the kernel,
-// then the reads of shared memory: 2 * 256 * head_dim elements a chunk for every sixteen rows. A
-// block takes a multiprocessor to itself.
+// chunk before is weighed, its values while its keys are multiplied. Reads of shared memory bound
+// the kernel, 2 * 256 * head_dim elements a chunk for every sixteen rows, and tensor cores hardly
+// less. A block takes a multiprocessor to itself.
 #pragma once
 
 #include "attend_fast_wide_values.cuh"

@@ -107,12 +107,12 @@ __device__ __forceinline__ void copy_wide_rows(const std::uint8_t* const* rows,
   static_assert(kTurn * kUnits == kWideThreads && kTurn % 16 == 0);
   const int first = static_cast<int>(threadIdx.x) / kUnits;
   const int unit = static_cast<int>(threadIdx.x) % kUnits;
+  const int from = 16 * min(unit, kRowUnits - 1);  // Some address of the row.
   std::uint8_t* const first_to = &to[operand_place(first)][16 * unit];
   OCTAVO_UNROLL
   for (int t = 0; t < kChunkPositions; t += kTurn) {
     const bool on = contains(seen, first + t) && unit < kRowUnits;
-    async_copy<16>(first_to + t * static_cast<int>(kStride), rows[first + t] + (on ? 16 * unit : 0),
-                   on);
+    async_copy<16>(first_to + t * static_cast<int>(kStride), rows[first + t] + from, on);
   }
 }
 

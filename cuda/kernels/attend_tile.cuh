@@ -125,12 +125,17 @@ __device__ __forceinline__ RowPlace place_of(const AttendPlan& plan,
                        quotient(static_cast<std::uint32_t>(position), plan.by_block_size));
 }
 
-/// The part of `seen` in a chunk that begins before 2^31, relative to its first position: within
-/// [0, kChunkPositions].
+/// The part of `seen` in a chunk, relative to its first position: within [0, kChunkPositions].
 __device__ __forceinline__ PositionRange part_of_chunk(PositionRange seen, std::int32_t chunk) {
-  const std::int32_t base = chunk * kChunkPositions;
-  return {min(max(seen.begin - base, 0), kChunkPositions),
-          min(max(seen.end - base, 0), kChunkPositions)};
+  const std::int64_t base = std::int64_t{chunk} * kChunkPositions;
+  const std::int64_t begin = seen.begin - base;
+  const std::int64_t end = seen.end - base;
+  return {static_cast<std::int32_t>(begin < 0                 ? 0
+                                    : begin < kChunkPositions ? begin
+                                                              : kChunkPositions),
+          static_cast<std::int32_t>(end < 0                 ? 0
+                                    : end < kChunkPositions ? end
+                                                            : kChunkPositions)};
 }
 
 /// The item of a block, by default of this one. Tiles vary fastest: blocks that run together share

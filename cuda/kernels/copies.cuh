@@ -23,9 +23,11 @@ constexpr int kMoveWarps = kMoveThreads / 32;
 constexpr int kAccessesInFlight = 4;
 constexpr std::int64_t kSliceBytes = 8192;  ///< What one warp moves at most; a multiple of 16.
 constexpr int kMostArrays = 8;              ///< Of a launch.
-constexpr int kMostCopies = 64;
+constexpr std::uint32_t kFewCopies = 64;    ///< Of a launch; parameters cost what they are long.
+constexpr std::uint32_t kManyCopies = 2048;
 constexpr int kMostSlots = 64;
 
+template <std::uint32_t kMostCopies>
 struct CopyTask {
   BlockArrayArg arrays[kMostArrays] = {};  ///< One for each y of the grid.
   BlockCopy copies[kMostCopies] = {};      ///< None reads or writes what another one writes.
@@ -127,8 +129,9 @@ __device__ __forceinline__ void zero_slice(std::uint8_t* to, std::int32_t size_b
 
 /// An item is a slice of one copy in one head of one member, slices first, so that the runs that
 /// warps move at a time lie side by side.
+template <std::uint32_t kMostCopies>
 __global__ void __launch_bounds__(kMoveThreads, kMoveBlocks)
-    copy_blocks_kernel(const CopyTask task) {
+    copy_blocks_kernel(const CopyTask<kMostCopies> task) {
   const BlockArrayArg& array = task.arrays[blockIdx.y];
   const std::uint32_t slices = task.slices[blockIdx.y];
   const auto heads = static_cast<std::uint32_t>(array.heads);

@@ -7,6 +7,7 @@
 #include "launch_limits.h"
 #include "operations.h"
 #include "row_launch.h"
+#include "taken_blocks.h"
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
@@ -27,28 +28,28 @@ bool moves_nothing(const BlockCopy& copy) {
   return copy.src == copy.dst || copy.rows <= 0;
 }
 
-/// Whether two copies may run side by side.
-bool independent(const BlockCopy& a, const BlockCopy& b) {
-  return a.dst != b.src && a.dst != b.dst && a.src != b.dst;
-}
-
-/// Takes from the front of `copies` what may run side by side, into `task`.
-void take_copies(std::span<const BlockCopy>& copies, CopyTask& task) {
+/// Takes from the front of `copies` what may run side by side, into `task`. `blocks` is empty
+/// before and after.
+template <std::uint32_t kMostCopies>
+void take_copies(std::span<const BlockCopy>& copies,
+                 TakenBlocks<kMostCopies>& blocks,
+                 CopyTask<kMostCopies>& task) {
   task.num_copies = 0;
   while (!copies.empty() && task.num_copies < kMostCopies) {
     const BlockCopy& copy = copies.front();
     if (!moves_nothing(copy)) {
-      const std::span taken = std::span(task.copies).first(task.num_copies);
-      if (!std::ranges::all_of(taken, [&](const BlockCopy& t) { return independent(t, copy); })) {
-        return;
+      if (!blocks.take(copy.src, copy.dst)) {
+        break;
       }
       task.copies[task.num_copies++] = copy;
     }
     copies = copies.subspan(1);
   }
+  blocks.clear();
 }
 
-void launch_copies(CopyTask& task,
+template <std::uint32_t kMostCopies>
+void launch_copies(CopyTask<kMostCopies>& task,
                    std::span<const BlockArrayArg> arrays,
                    Stream stream,
                    std::int64_t most_blocks) {
@@ -60,7 +61,7 @@ void launch_copies(CopyTask& task,
   std::uint64_t items = 0;
   const auto launch_taken = [&] {
     if (taken > 0) {
-      launch(copy_blocks_kernel, warps_shape(items, taken, most_blocks), stream, task);
+      launch(copy_blocks_kernel<kMostCopies>, warps_shape(items, taken, most_blocks), stream, task);
     }
     taken = 0;
     items = 0;
@@ -80,6 +81,18 @@ void launch_copies(CopyTask& task,
     }
   }
   launch_taken();
+}
+
+template <std::uint32_t kMostCopies>
+void copy_in_launches(const CopyBlocksArg& arg, Stream stream, std::int64_t most_blocks) {
+  const std::span arrays(arg.arrays, static_cast<std::size_t>(arg.num_arrays));
+  std::span copies(arg.copies, static_cast<std::size_t>(arg.num_copies));
+  TakenBlocks<kMostCopies> blocks;
+  CopyTask<kMostCopies> task;
+  while (!copies.empty()) {
+    take_copies(copies, blocks, task);
+    launch_copies(task, arrays, stream, most_blocks);
+  }
 }
 
 void launch_zeroing(ZeroTask& task,
@@ -111,12 +124,10 @@ void launch_zeroing(ZeroTask& task,
 }  // namespace
 
 void copy_blocks_on(const CopyBlocksArg& arg, Stream stream, std::int64_t most_blocks) {
-  const std::span arrays(arg.arrays, static_cast<std::size_t>(arg.num_arrays));
-  std::span copies(arg.copies, static_cast<std::size_t>(arg.num_copies));
-  CopyTask task;
-  while (!copies.empty()) {
-    take_copies(copies, task);
-    launch_copies(task, arrays, stream, most_blocks);
+  if (arg.num_copies <= kFewCopies) {
+    copy_in_launches<kFewCopies>(arg, stream, most_blocks);
+  } else {
+    copy_in_launches<kManyCopies>(arg, stream, most_blocks);
   }
 }
 

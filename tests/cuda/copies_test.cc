@@ -143,14 +143,39 @@ TEST(CudaCopyBlocks, ChainsAndSwapsAndDoubleWritesAreCut) {
 TEST(CudaCopyBlocks, ManyCopiesAndManyArraysTakeSeveralLaunches) {
   const auto reference = make_cpu_device(1);
   Random random(3);
-  Copies test = random_copies(random, 300, 0);
-  for (std::int64_t a = 0; a < 19; ++a) {
-    test.images.push_back(random_blocks(random, 300, 3));
+  for (const std::int32_t copies : {64, 65, 150}) {
+    Copies test = random_copies(random, 300, 0);
+    for (std::int64_t a = 0; a < 19; ++a) {
+      test.images.push_back(random_blocks(random, 300, 3));
+    }
+    for (std::int32_t c = 0; c < copies; ++c) {
+      test.copies.push_back({c, 150 + c, 1});
+    }
+    EXPECT_TRUE(copied(test, device_under_test(5)) == copied(test, reference)) << copies;
   }
-  for (std::int32_t c = 0; c < 150; ++c) {
-    test.copies.push_back({c, 150 + c, 1});
+}
+
+// More copies than a launch holds, most of them independent and here and there one that is not.
+TEST(CudaCopyBlocks, ALongListIsCutWhereItMustBe) {
+  const auto reference = make_cpu_device(1);
+  constexpr std::int32_t kBlocks = 5000;
+  Random random(6);
+  Copies test;
+  test.images.push_back({{.members = 1,
+                          .heads = 1,
+                          .row_bytes = 4,
+                          .member_stride_bytes = 8 * kBlocks,
+                          .block_stride_bytes = 8,
+                          .head_stride_bytes = 8},
+                         random_bytes(random, 8 * kBlocks),
+                         0});
+  for (std::int32_t c = 0; c < 2400; ++c) {
+    test.copies.push_back({c, 2500 + c, 2});
+    if (c % 611 == 610) {
+      test.copies.push_back({2500 + c - 3, c - 1, 1});  // Reads what was written.
+    }
   }
-  EXPECT_TRUE(copied(test, device_under_test(5)) == copied(test, reference));
+  EXPECT_TRUE(copied(test, device_under_test(6)) == copied(test, reference));
 }
 
 TEST(CudaCopyBlocks, LongRunsAreCopiedInSlicesAndInTurns) {

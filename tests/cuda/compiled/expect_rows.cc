@@ -1,4 +1,5 @@
 // Kernels that a warp passes once: rows and runs of bytes, and state.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -131,9 +132,9 @@ std::vector<Expectation> expect_append(const GpuFigures& gpu, Kernels kernels) {
   return results;
 }
 
-// Runs of 4096 bytes, a warp each; 64 lists of them a launch.
+// Runs of 4096 bytes, a warp each; 2048 lists of them a launch.
 std::vector<Expectation> expect_copies(const GpuFigures& gpu, Kernels kernels) {
-  const CompiledKernel* const kernel = find_kernel(kernels, "copy_blocks_kernel");
+  const CompiledKernel* const kernel = find_kernel(kernels, "copy_blocks_kernel<2048u>");
   if (kernel == nullptr) {
     return {};
   }
@@ -148,7 +149,7 @@ std::vector<Expectation> expect_copies(const GpuFigures& gpu, Kernels kernels) {
     item.warp_bytes = 8192;
     item.flight_bytes = 2048;
     item.bytes = 2.0 * 8192 * kCaseKvHeads * 4096;
-    item.launches = 8192 / 64 / layers;
+    item.launches = std::max(1.0, 8192 / layers / 2048);
     item.goal = 0.85;
     if (auto result = expect_warps(gpu, *kernel, way, item)) {
       results.push_back(std::move(*result));

@@ -63,10 +63,11 @@ constexpr auto kUses = std::to_array<Use>({
     {0x108, Pipe::Special, kSpecial},  // MUFU
     {0x109, Pipe::Special, kSpecial},  // POPC
     {0x189, Pipe::Memory, 1.0},        // SHFL
-    {0x03B, Pipe::Memory, 4.0},        // LDSM, of four matrices
     {0x037, Pipe::Tensor, kProduct},   // IMMA
     {0x03C, Pipe::Tensor, kProduct},   // HMMA
 });
+
+constexpr unsigned kLoadMatrices = 0x03B;  // LDSM
 
 // Operations of memory whose width stands in bits 73 to 75: LDG, LDL, LDS, STG, STL, STS, ATOMS,
 // LDGSTS.
@@ -126,6 +127,13 @@ unsigned access_bytes(const SassInstruction& instruction) {
 PipeClocks pipe_clocks(const SassInstruction& instruction) {
   PipeClocks clocks;
   clocks[Pipe::Issue] = kIssueClocks;
+  if (instruction.is_off()) {
+    return clocks;
+  }
+  if (instruction.operation() == kLoadMatrices) {
+    clocks[Pipe::Memory] = 1u << (instruction.high >> 8 & 3u);  // Of 128 bytes each.
+    return clocks;
+  }
   if (const unsigned bytes = access_bytes(instruction); bytes > 0) {
     clocks[Pipe::Memory] = std::max(1.0, bytes * 32 / 128.0);
     return clocks;

@@ -40,6 +40,24 @@ TEST(Pipes, AccessesTakeAsLongAsTheirBytes) {
   EXPECT_EQ(access_bytes(instruction(0x223, 6)), 0u);
 }
 
+TEST(Pipes, MatricesTakeAClockEach) {
+  for (const unsigned power : {0u, 1u, 2u}) {
+    SassInstruction load = instruction(0x83B);
+    load.high = 0x4000u | power << 8;
+    EXPECT_EQ(pipe_clocks(load)[Pipe::Memory], 1u << power);
+  }
+}
+
+TEST(Pipes, WhatIsNeverExecutedTakesAnIssueSlotAlone) {
+  SassInstruction load = instruction(0x984, 6);  // LDS.128
+  EXPECT_EQ(pipe_clocks(load)[Pipe::Memory], 4.0);
+  load.low |= 0x7000;  // Always.
+  EXPECT_EQ(pipe_clocks(load)[Pipe::Memory], 4.0);
+  load.low |= 0x8000;  // Never.
+  EXPECT_EQ(pipe_clocks(load)[Pipe::Memory], 0.0);
+  EXPECT_EQ(pipe_clocks(load)[Pipe::Issue], 0.25);
+}
+
 TEST(Pipes, ClocksAddUp) {
   PipeClocks clocks = pipe_clocks(instruction(0x223)) * 8.0;
   clocks += pipe_clocks(instruction(0x308)) * 2.0;

@@ -32,6 +32,9 @@ struct SassInstruction {
   std::vector<std::size_t> targets;  ///< By index.
 
   unsigned operation() const { return static_cast<unsigned>(low & 0x1FFu); }
+
+  /// Its predicate is never true: ptxas pads some copies so.
+  bool is_off() const { return (low >> 12 & 0xFu) == 0xFu; }
 };
 
 using SassCode = std::vector<SassInstruction>;

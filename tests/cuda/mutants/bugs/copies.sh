@@ -21,10 +21,10 @@ slice_bytes(copy.rows * array.row_bytes, begin);
 slice_bytes((copy.rows - 1) * array.row_bytes, begin);
 EDIT
 bug 19 'copies that depend on each other go into one launch'
-edit src/copies.cu <<'EDIT'
-  return a.dst != b.src && a.dst != b.dst && a.src != b.dst;
+edit src/taken_blocks.h <<'EDIT'
+    if (blocks_[to] != kNone || (blocks_[from] != kNone && is_written_[from])) {
 ====
-  return a.dst != b.dst;
+    if (blocks_[to] != kNone && is_written_[to]) {
 EDIT
 bug 20 'slots cleared to the end of their stride' values
 edit kernels/copies.cuh <<'EDIT'
