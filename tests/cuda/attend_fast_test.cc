@@ -345,6 +345,22 @@ TEST(AttendFast, QueriesBeyondF16) {
   }
 }
 
+// Scales of values make weights that F16 has no numbers for, unless they are scaled back.
+TEST(AttendFast, ScalesOfValuesBeyondF16) {
+  for (const float magnitude : {1e-9f, 1e-5f, 1e6f}) {
+    for (const DType dtype : {DType::E4M3, DType::E5M2}) {
+      AttendCase self = case_of(dtype, 64);
+      self.kv_heads = 1;
+      self.edit = [&](const AttendCase&, CaseData& data) {
+        for (float& scale : data.scales[1]) {
+          scale *= magnitude;
+        }
+      };
+      expect_bounded(self, "magnitude " + std::to_string(magnitude));
+    }
+  }
+}
+
 TEST(AttendFast, NotFiniteQueriesGiveNaN) {
   for (const DType dtype : kDTypes) {
     AttendCase self = case_of(dtype, 64);

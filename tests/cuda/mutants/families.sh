@@ -31,7 +31,7 @@ family() {
     fast)
       sources=(attend_fast.cu)
       few="AttendFast.LengthsAroundChunks:AttendFast.Prefill*"
-      tests=$few:AttendFast.QueriesBeyondF16:AttendFastWide.ManyChunks
+      tests=$few:AttendFast.QueriesBeyondF16:AttendFast.ScalesOfValues*:AttendFastWide.ManyChunks
       ;;
     fast_wide)
       sources=(attend_fast_wide.cu)

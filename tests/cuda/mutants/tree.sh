@@ -52,5 +52,4 @@ trim_tables() {
   sed -E -i '/kFormat, (80|96|128|192|256)>\(dtype, to\);/d; /kHeadDim, [14], launch/d' \
     "$1/attend_float_kernels.h"
   sed -E -i '/^    case (80|96|192|256):/,+1d' "$1"/attend_{int,fast}.cu
-  sed -E -i '/^    case DType::E5M2:/,+1d' "$1/attend_fast.cu"
 }

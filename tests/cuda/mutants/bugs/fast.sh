@@ -29,11 +29,11 @@ edit kernels/attend_fast.cuh <<'EDIT'
 ====
   async_copy_wait<1>();
 EDIT
-bug 11 'a value that no row sees is read'
-edit kernels/attend_fast_values.cuh <<'EDIT'
-      const bool on = contains(seen, t) && element < kHeadDim;
+bug 11 'scores of positions that a row does not see count for its maximum' values
+edit kernels/attend_item_shared.cuh <<'EDIT'
+    scores.x[i] = contains(seen, t) ? s : minus_infinity();
 ====
-      const bool on = (contains(seen, t) || (t > 0 && contains(seen, t - 1))) && element < kHeadDim;
+    scores.x[i] = s;
 EDIT
 bug 17 'weights of F16 products are not scaled up' values
 edit kernels/attend_fast.cuh <<'EDIT'
