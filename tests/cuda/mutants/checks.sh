@@ -25,7 +25,7 @@ verdict() {
   elif (($1 > 128)); then
     printf '**%s**' "SIG$(kill -l "$(($1 - 128))")"
   elif what=$(first_match '^\[  FAILED  \] [^ ,]+'); then
-    sed -E 's|.* ||; s|Gives?The(Bits\|References)[A-Za-z]*||; s|.*|**&**|' <<<"$what"
+    sed -E 's!.* !!; s!(Gives?|Has|Have)The(Bits|References)[A-Za-z]*!!; s!.*!**&**!' <<<"$what"
   else
     printf '**status %s**' "$1"
   fi
