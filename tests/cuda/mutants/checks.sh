@@ -11,8 +11,10 @@ verdict() {
   if (($1 == 0)); then
     printf 'passes'
   elif what=$(first_match 'SUMMARY: (Address|Thread)Sanitizer: .*'); then
-    # SUMMARY: ThreadSanitizer: data race /path/to/attend.cuh:12:3 in octavo::function
-    sed -E 's|SUMMARY: [A-Za-z]+: ||; s| in .*||; s|/?[^ ]*/||; s|.*|**&**|' <<<"$what"
+    # SUMMARY: ThreadSanitizer: data race /path/to/attend.cuh:12:3 in octavo::function, or
+    # (/path/to/tests+0x1234) where it finds no line.
+    sed -E 's|SUMMARY: [A-Za-z]+: ||; s| in .*||; s| \(.*\+0x[0-9a-f]+\)||; s|/?[^ ]*/||
+      s|.*|**&**|' <<<"$what"
   elif what=$(first_match '[^ /]+:[0-9]+:[0-9]+: runtime error: .*'); then
     sed -E 's|:[0-9]+: runtime error||; s|.*|**&**|' <<<"$what"
   elif what=$(first_match 'C\+\+ exception with description ".*'); then
@@ -23,7 +25,7 @@ verdict() {
   elif (($1 > 128)); then
     printf '**%s**' "SIG$(kill -l "$(($1 - 128))")"
   elif what=$(first_match '^\[  FAILED  \] [^ ,]+'); then
-    sed -E 's|.* ||; s|Gives?The(Bits\|References)[A-Za-z]*||; s|.*|**&**|' <<<"$what"
+    sed -E 's!.* !!; s!(Gives?|Has|Have)The(Bits|References)[A-Za-z]*!!; s!.*!**&**!' <<<"$what"
   else
     printf '**status %s**' "$1"
   fi

@@ -63,7 +63,7 @@ family() {
       ;;
     recurrent)
       sources=(recurrent.cu)
-      few="CudaGatedDelta.AllOptions*:CudaSelectiveState.AllOptions*"
+      few="CudaGatedDelta.AllOptions*:CudaGatedDelta.LongRows*:CudaSelectiveState.AllOptions*"
       tests="CudaGatedDelta.*:CudaSelectiveState.*"
       ;;
     *) die "no family of kernels is named $1" ;;

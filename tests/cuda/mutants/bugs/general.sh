@@ -62,11 +62,11 @@ edit kernels/attend_general.cuh <<'EDIT'
 ====
       for (int offset = 1; offset < (on ? lanes : 1); offset *= 2) {
 EDIT
-bug 17 'absent units add a zero' values
+bug 17 'the tree over the units of a key from its far end' values
 edit kernels/attend_general.cuh <<'EDIT'
-        dot[0] = first_unit + offset * kUnits < units ? plus(dot[0], other) : dot[0];
+      for (int offset = 1; offset < lanes; offset *= 2) {
 ====
-        dot[0] = plus(dot[0], other);
+      for (int offset = lanes / 2; offset > 0; offset /= 2) {
 EDIT
 bug 18 'multiply and add for fma in the weighted sum' values
 edit kernels/attend_general.cuh <<'EDIT'

@@ -85,7 +85,7 @@ edit kernels/attend_item_shared.cuh <<'EDIT'
     const std::uint32_t size = __float_as_uint(
         magnitude(has_scales && contains(seen, t) ? __fdiv_rn(p.x[i], scales[t]) : p.x[i]));
 EDIT
-bug 20 'the queries of a row are rounded by another''s largest' values
+bug 20 'the queries of two rows are rounded by the largest of both' values
 edit kernels/attend_int_keys.cuh <<'EDIT'
 fixed_point<kQueryBits>(largest_of_lanes<16>(largest));
 ====

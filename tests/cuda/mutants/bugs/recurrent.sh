@@ -28,6 +28,13 @@ edit kernels/gated_delta.cuh <<'EDIT'
     __syncwarp();  // All of the row is read.
 ====
 EDIT
+bug 23 'no barrier of the warp before the squares of a row are summed'
+edit kernels/gated_delta.cuh <<'EDIT'
+    __syncwarp();
+    const float squares
+====
+    const float squares
+EDIT
 bug 12 'columns read beyond the values'
 edit kernels/recurrent.cuh <<'EDIT'
     shared[at] = column < v_dim ? load_element(operand.dtype, operand.data, element) : 0.0f;
