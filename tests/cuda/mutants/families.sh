@@ -10,7 +10,7 @@ family() {
     float)
       sources=(attend_float_bf16.cu)
       few="$one:AttendFloat.EveryLength*"
-      tests="$few:AttendFloat.EveryWindow*:AttendFloat.EveryOption*"
+      tests="$few:AttendFloat.EveryWindow*"
       tests+=":Attend.SequencesOf*:Attend.WhatARow*:Attend.AMaximum*:Attend.OffsetsOf*"
       ;;
     float_scales)
