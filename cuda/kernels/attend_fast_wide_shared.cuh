@@ -13,7 +13,6 @@
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
-constexpr int kWideRows = 128;  ///< Of a tile.
 constexpr int kWideThreads = 256;
 constexpr int kWideWarps = kWideThreads / 32;
 constexpr int kWarpRows = 16;

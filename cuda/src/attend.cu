@@ -20,20 +20,16 @@ std::int64_t row_bytes(const KVRowsArg& rows) {
 // The wide kernel takes eight warps and a multiprocessor where the narrow one takes a block a chunk
 // of every sixteen rows: its tiles should be half full at least, and as many as make up for those
 // of a GPU's multiprocessors that get none.
-bool wide_tiles_pay(const AttendArg& arg, int tile_rows) {
+bool wide_tiles_pay(const AttendArg& arg) {
   constexpr std::int64_t kEnoughBlocks = 32;
   const std::int64_t rows = arg.step.tokens * (arg.q_heads / arg.kv_heads);
-  return 2 * rows >= tile_rows * arg.step.batch && rows * arg.kv_heads >= kEnoughBlocks * tile_rows;
+  return 2 * rows >= kWideRows * arg.step.batch && rows * arg.kv_heads >= kEnoughBlocks * kWideRows;
 }
 
 AttendKernel find_fast(const AttendArg& arg, FastTiles tiles) {
-  if (tiles != FastTiles::Narrow) {
-    const AttendKernel wide = find_attend_fast_wide(arg);
-    if (wide.launch != nullptr && (tiles == FastTiles::Wide || wide_tiles_pay(arg, wide.rows))) {
-      return wide;
-    }
-  }
-  return find_attend_fast(arg);
+  const bool wide = tiles == FastTiles::Wide || (tiles == FastTiles::Any && wide_tiles_pay(arg));
+  const AttendKernel kernel = wide ? find_attend_fast_wide(arg) : AttendKernel{};
+  return kernel.launch != nullptr ? kernel : find_attend_fast(arg);
 }
 
 AttendKernel find_exact(const AttendArg& arg) {

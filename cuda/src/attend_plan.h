@@ -27,6 +27,7 @@ namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
 
 inline constexpr int kChunkPositions = static_cast<int>(kAttentionChunk);
+inline constexpr int kWideRows = 128;  ///< Of a wide tile of fast attention.
 
 /// A slice of a call: as many tiles as the workspace holds. The parameter of every attention
 /// kernel. attend_tile.cuh reads it on the device.
