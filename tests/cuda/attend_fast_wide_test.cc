@@ -1,6 +1,8 @@
 // Fast attention in wide tiles has the bits of narrow ones, which attend_fast_test.cc holds to
 // their bound.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -131,6 +133,25 @@ TEST(AttendFastWide, ManyChunks) {
   self.queries = {9};
   self.magnitude = 5.0f;
   expect_the_bits_of_narrow_tiles(self, "34 chunks");
+}
+
+// A whole prompt goes through wide tiles, its last token by itself through a narrow one.
+TEST(AttendFastWide, APromptInPiecesHasTheBitsOfTheWholeOne) {
+  AttendCase whole = case_of(DType::BF16, 64);
+  whole.kv_heads = 8;
+  whole.group = 4;
+  whole.lengths = {600};
+  whole.queries = {140};
+  const CaseData data = make_data(whole);
+  const CaseResult prompt = run_in(whole, data, FastTiles::Any);
+  AttendCase last = whole;
+  last.queries = {1};
+  CaseData piece = data;
+  const auto row_elements = static_cast<std::ptrdiff_t>(whole.q_heads() * whole.head_dim);
+  piece.queries.assign(data.queries.end() - row_elements, data.queries.end());
+  const CaseResult token = run_in(last, piece, FastTiles::Any);
+  EXPECT_TRUE(std::equal(token.out.begin(), token.out.end(), prompt.out.end() - row_elements));
+  EXPECT_TRUE(std::equal(token.lse.begin(), token.lse.end(), prompt.lse.end() - whole.q_heads()));
 }
 
 TEST(AttendFastWide, AQueryThatIsNotFiniteIsTheOnlyRowOfNaN) {
