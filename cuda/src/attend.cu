@@ -118,10 +118,10 @@ AttendPlan make_plan(const AttendArg& arg, const AttendKernel& kernel) {
   plan.tiles_per_sequence = static_cast<std::int32_t>(same ? each : 0);
   plan.group = static_cast<std::int32_t>(group);
   plan.window = static_cast<std::int32_t>(arg.window > 0 ? std::min(arg.window, kMost) : kMost);
-  plan.by_group = divisor_of(group);
-  plan.by_kv_heads = divisor_of(arg.kv_heads);
-  plan.by_tiles_per_sequence = divisor_of(std::max<std::int64_t>(1, plan.tiles_per_sequence));
-  plan.by_block_size = divisor_of(step.block_size);
+  plan.by_group = make_divisor(group);
+  plan.by_kv_heads = make_divisor(arg.kv_heads);
+  plan.by_tiles_per_sequence = make_divisor(std::max<std::int64_t>(1, plan.tiles_per_sequence));
+  plan.by_block_size = make_divisor(step.block_size);
   plan.rows = rows;
   plan.chunks = kernel.all_chunks ? 1
                                   : static_cast<std::int32_t>(std::max<std::int64_t>(
@@ -190,7 +190,7 @@ void attend(const AttendArg& arg,
   for (std::int64_t first = 0; first < num_tiles; first += slice) {
     plan.first_tile = static_cast<std::int32_t>(first);
     plan.num_tiles = static_cast<std::int32_t>(std::min(slice, num_tiles - first));
-    plan.by_num_tiles = divisor_of(plan.num_tiles);
+    plan.by_num_tiles = make_divisor(plan.num_tiles);
     kernel.launch(plan, stream);
   }
   if (!kernel.all_chunks) {

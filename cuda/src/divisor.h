@@ -24,7 +24,7 @@ struct Divisor {
 };
 
 /// For `by` in [1, 2^31).
-constexpr Divisor divisor_of(std::int64_t by) {
+constexpr Divisor make_divisor(std::int64_t by) {
   const auto number = static_cast<std::uint64_t>(by);
   const auto shift = 31 + static_cast<std::uint32_t>(std::bit_width(number - 1));
   const std::uint64_t power = std::uint64_t{1} << shift;

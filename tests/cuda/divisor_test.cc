@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kEnd = 1u << 31;  // Of the numbers that may be divided.
 
 void expect_exact(std::uint32_t by) {
-  const Divisor divisor = divisor_of(by);
+  const Divisor divisor = make_divisor(by);
   const auto expect_quotient = [&](std::uint64_t n) {
     if (n < kEnd) {
       const auto number = static_cast<std::uint32_t>(n);
