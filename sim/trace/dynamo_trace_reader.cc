@@ -38,8 +38,6 @@ enum Field : unsigned {
   kEvent,
 };
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 struct Record {
   TraceRequest request;
   std::int64_t line = 0;

@@ -23,6 +23,19 @@ using KeyListId = std::uint32_t;  ///< 0 is nobody.
 
 enum class NodeKind : std::uint8_t { Nobody, Root, Run, Leaf };
 
+/// What a root alone has.
+struct OfRoot {
+  std::uint64_t namespace_id;
+  std::int64_t users;        ///< Slots that were given this generation.
+  std::uint32_t generation;  ///< Above that of every other generation of the namespace.
+  NodeId earlier, later;     ///< Generations of the namespace that are still in memory.
+};
+
+/// What a leaf alone has.
+struct OfLeaf {
+  std::int32_t slot;  ///< The slot that has taken the leaf over, while held.
+};
+
 struct alignas(64) Node {
   static constexpr std::uint32_t kInline = 16;
   static constexpr std::size_t kZeroedBytes = 64;  ///< Not the union.
@@ -47,15 +60,8 @@ struct alignas(64) Node {
 
   union {
     BlockId inline_blocks[kInline];  ///< A run's blocks after the head.
-    struct {
-      std::uint64_t namespace_id;
-      std::int64_t users;        ///< Slots that were given this generation.
-      std::uint32_t generation;  ///< Above that of every other generation of the namespace.
-      NodeId earlier, later;     ///< Generations of the namespace that are still in memory.
-    } root;
-    struct {
-      std::int32_t slot;  ///< The slot that has taken the leaf over, while held.
-    } leaf;
+    OfRoot root;
+    OfLeaf leaf;
   };
 };
 static_assert(sizeof(Node) == 128 && offsetof(Node, inline_blocks) == Node::kZeroedBytes);
