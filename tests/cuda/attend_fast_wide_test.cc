@@ -12,6 +12,8 @@
 #include "device_under_test.h"
 #include <gtest/gtest.h>
 
+#include "tests/ref_cpu/numerics/samples.h"
+
 namespace octavo::cuda_test {
 namespace {
 
@@ -133,6 +135,44 @@ TEST(AttendFastWide, ManyChunks) {
   self.queries = {9};
   self.magnitude = 5.0f;
   expect_the_bits_of_narrow_tiles(self, "34 chunks");
+}
+
+AttendCase drawn_case(numerics_test::Random& random) {
+  const auto pick = [&random](std::int64_t n) { return random.below(n); };
+  AttendCase made = case_of(kDTypes[pick(3)], pick(2) == 0 ? 64 : 128);
+  made.seed = random.next();
+  made.kv_heads = 1 + pick(2);
+  made.group = 1 + pick(9);
+  made.lengths.clear();
+  made.queries.clear();
+  for (std::int64_t left = 1 + pick(3); left > 0; --left) {
+    const auto length = static_cast<std::int32_t>(1 + pick(pick(3) == 0 ? 700 : 90));
+    made.lengths.push_back(length);
+    made.queries.push_back(static_cast<std::int32_t>(1 + pick(std::min(length, 60))));
+  }
+  made.block_size = 1 + pick(40);
+  made.causal = pick(4) != 0;
+  made.window = pick(3) == 0 ? 1 + pick(400) : 0;
+  made.sinks = pick(2) == 0;
+  made.magnitude = pick(2) == 0 ? 1.0f : 15.0f;
+  made.out_dtype = pick(2) == 0 ? made.query_dtype : DType::F32;
+  if (made.keys.codec != KVCodec::None && pick(2) == 0) {
+    made.keys.scale = made.values.scale = KVScale::Static;
+  }
+  return made;
+}
+
+TEST(AttendFastWide, ASampleOfEverything) {
+  numerics_test::Random random(20261130);
+  for (int i = 0; i < 60; ++i) {
+    const AttendCase self = drawn_case(random);
+    const CaseData data = make_data(self);
+    const auto seed = static_cast<std::uint64_t>(i % 3);
+    EXPECT_EQ(difference(run_in(self, data, FastTiles::Wide, seed),
+                         run_in(self, data, FastTiles::Narrow)),
+              "")
+        << i;
+  }
 }
 
 // A whole prompt goes through wide tiles, its last token by itself through a narrow one.
