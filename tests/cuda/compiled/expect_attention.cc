@@ -50,6 +50,17 @@ double causal_teraflops(const AttendCase& item, double us) {
   return pairs * 4 * kCaseHeadDim / us * 1e-6;
 }
 
+// But for its value.
+Expectation expectation_of(const AttendCase& item, const LaunchTime& time) {
+  Expectation result;
+  result.name = item.name;
+  result.kernel = item.kernel;
+  result.unit = item.unit;
+  result.goal = item.goal;
+  result.main = time;
+  return result;
+}
+
 std::optional<Expectation> expect_case(const GpuFigures& gpu,
                                        const std::vector<SlotCount>& counts,
                                        const AttendCase& item) {
@@ -82,12 +93,7 @@ std::optional<Expectation> expect_case(const GpuFigures& gpu,
   launch.memory_bytes = partial_bytes + launch.read_bytes * (item.query > 1 ? 0.0 : 1.0);
   launch.flight_bytes = item.flight_bytes;
   add_combination(*count, rows, seen, launch);
-  Expectation result;
-  result.name = item.name;
-  result.kernel = item.kernel;
-  result.unit = item.unit;
-  result.goal = item.goal;
-  result.main = time_of(gpu, launch);
+  Expectation result = expectation_of(item, time_of(gpu, launch));
   const double us = result.main.us;
   if (item.unit == ExpectedUnit::Teraflops) {
     result.value = causal_teraflops(item, us);
@@ -130,12 +136,7 @@ std::optional<Expectation> expect_wide(const GpuFigures& gpu,
   launch.blocks = item.batch * item.query * item.group / kRows * item.kv_heads;
   launch.clocks = clocks_of(kernel->code, chunks->body) * (kWarps * seen);
   launch.cache_bytes = 2 * kChunk * item.row_bytes * seen;
-  Expectation result;
-  result.name = item.name;
-  result.kernel = item.kernel;
-  result.unit = item.unit;
-  result.goal = item.goal;
-  result.main = time_of(gpu, launch);
+  Expectation result = expectation_of(item, time_of(gpu, launch));
   result.value = causal_teraflops(item, result.main.us);
   return result;
 }
