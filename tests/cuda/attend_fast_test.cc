@@ -186,7 +186,7 @@ class Oracle {
       }
     }
     const double folds =
-        4.4 * static_cast<double>((begin + static_cast<std::int64_t>(tokens.size())) / 256 + 1);
+        3.4 * static_cast<double>((begin + static_cast<std::int64_t>(tokens.size())) / 256 + 1);
     const double rounding = (half ? 0x1p-11 : 0x1p-8) + 4 * kProduct + (4 + folds) * kUnit;
     Expected expected;
     expected.m = m;

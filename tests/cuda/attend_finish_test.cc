@@ -104,21 +104,28 @@ TEST(AttendFinish, AnyBlockMayBeTheLast) {
   }
 }
 
-// Fast attention of many rows a sequence combines as it goes; that of few goes through partial
-// results.
+// Fast attention of many rows a sequence combines as it goes, so that there are kernels of it; that
+// of few goes through partial results.
 TEST(AttendFinish, WideTilesNeedNoWorkspace) {
-  for (const bool wide : {true, false}) {
-    AttendCase test = case_of(kBF16Rows, 4);
-    test.kv_heads = 8;
-    test.lengths = {260, 300};
-    test.queries = {wide ? 64 : 2, wide ? 70 : 1};
-    test.partials = false;
-    const CaseData data = make_data(test);
-    emulation::LaunchSequence launches;
-    WatchedWorkspace workspace;
-    const auto device = attending_in(workspace, launches, {.fast = true});
-    EXPECT_FALSE(run_case(test, data, *device).out.empty());
-    EXPECT_EQ(workspace.counters.empty(), wide);
+  constexpr CaseRows kF16Rows = {DType::F16, KVCodec::None, KVScale::PerTokenHead};
+  constexpr CaseRows kE4M3Rows = {DType::E4M3, KVCodec::E4M3, KVScale::PerTokenHead};
+  for (const CaseRows& rows : {kBF16Rows, kF16Rows, kE4M3Rows}) {
+    for (const std::int64_t head_dim : {64, 128}) {
+      for (const bool wide : {true, false}) {
+        AttendCase test = case_of(rows, 4);
+        test.kv_heads = 8;
+        test.head_dim = head_dim;
+        test.lengths = {70, 80};
+        test.queries = {wide ? 64 : 2, wide ? 70 : 1};
+        test.partials = false;
+        const CaseData data = make_data(test);
+        emulation::LaunchSequence launches;
+        WatchedWorkspace workspace;
+        const auto device = attending_in(workspace, launches, {.fast = true});
+        EXPECT_FALSE(run_case(test, data, *device).out.empty());
+        EXPECT_EQ(workspace.counters.empty(), wide) << to_string(rows.dtype) << ' ' << head_dim;
+      }
+    }
   }
 }
 
