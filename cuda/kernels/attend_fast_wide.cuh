@@ -5,9 +5,9 @@
 // Grid: a block of 256 threads for each tile of 128 rows and KV head, the last tiles first, as they
 // see the most. A block goes from chunk to chunk; each of its warps does sixteen rows and keeps
 // their scores and sums in registers. A chunk is read once, into shared memory: its keys while the
-// chunk before is weighed, its values while its keys are multiplied. Reads of shared memory bound
-// the kernel, 2 * 256 * head_dim elements a chunk for every sixteen rows, and tensor cores hardly
-// less. A block takes a multiprocessor to itself.
+// chunk before is weighed, its values while its keys are multiplied. Shared memory bounds the
+// kernel, of which every sixteen rows read 2 * 256 * head_dim elements a chunk; tensor cores take
+// three quarters of that time. A block takes a multiprocessor to itself.
 #pragma once
 
 #include "attend_fast_wide_values.cuh"
