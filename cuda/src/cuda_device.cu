@@ -4,8 +4,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "current_device.h"
+#include "ignored_status.h"
 #include "kernel_device.h"
 #include "make_cuda_device.h"
 #include "octavo/error.h"
@@ -17,26 +19,38 @@ namespace {
 
 thread_local void* current_stream = nullptr;
 
+/// Whether the stream is being captured, or is the default stream and waits for one that is: work
+/// that it is given then spoils that capture.
 bool is_capturing(Stream stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream.handle, &status), "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  const cudaError_t status = cudaStreamIsCapturing(stream.handle, &capture);
+  if (status == cudaErrorStreamCaptureImplicit) {
+    ignore(status);
+    return true;
+  }
+  check(status, "cudaStreamIsCapturing");
+  return capture != cudaStreamCaptureStatusNone;
 }
 
 /// What a replay would repeat with other contents, or not at all, must not be captured.
 void refuse_capture(Stream stream, const char* call) {
   if (is_capturing(stream)) {
     throw Error(ErrorCode::FailedPrecondition,
-                std::string(call) + ": the stream is being captured in a graph; only a step's "
-                                    "operations may be, with the workspace already large enough");
+                std::string(call) +
+                    ": the stream, or one that the default stream waits for, is "
+                    "being captured in a graph; only a step's operations may be, "
+                    "with the workspace already large enough");
   }
 }
 
 class GpuWorkspace final : public Workspace {
  public:
   ~GpuWorkspace() override {
-    static_cast<void>(cudaFree(memory_));
-    static_cast<void>(cudaFree(counters_));
+    ignore(cudaFree(memory_));
+    ignore(cudaFree(counters_));
+    for (void* const memory : outgrown_) {
+      ignore(cudaFree(memory));
+    }
   }
 
   /// All counters there ever are, so that no capture finds too few. Waits for their zeros.
@@ -48,15 +62,12 @@ class GpuWorkspace final : public Workspace {
   void* at_least(std::int64_t size_bytes) override {
     if (size_bytes > size_bytes_) {
       refuse_capture(stream_, "attend: growing the workspace");
-      if (memory_ != nullptr) {
-        // In order of the stream that used it last, which is the caller's.
-        check(cudaFreeAsync(memory_, stream_.handle), "cudaFreeAsync");
-        memory_ = nullptr;
-        size_bytes_ = 0;
-      }
+      give_up_memory();
       check(cudaMallocAsync(&memory_, static_cast<std::size_t>(size_bytes), stream_.handle),
             "cudaMallocAsync of the attention workspace");
       size_bytes_ = size_bytes;
+    } else if (!is_in_graph_) {
+      is_in_graph_ = is_capturing(stream_);
     }
     return memory_;
   }
@@ -67,6 +78,19 @@ class GpuWorkspace final : public Workspace {
  private:
   static constexpr std::size_t kCounterBytes = kAttendCounters * sizeof(unsigned);
 
+  /// Replays of a graph go on using what it was captured with.
+  void give_up_memory() {
+    if (is_in_graph_) {
+      outgrown_.push_back(memory_);
+    } else if (memory_ != nullptr) {
+      // In order of the stream that used it last, which is the caller's.
+      check(cudaFreeAsync(memory_, stream_.handle), "cudaFreeAsync");
+    }
+    memory_ = nullptr;
+    size_bytes_ = 0;
+    is_in_graph_ = false;
+  }
+
   unsigned* counters_at_least(std::int64_t /*count*/, bool clear) override {
     if (clear) {
       check(cudaMemsetAsync(counters_, 0, kCounterBytes, stream_.handle), "cudaMemsetAsync");
@@ -76,6 +100,8 @@ class GpuWorkspace final : public Workspace {
 
   void* memory_ = nullptr;
   std::int64_t size_bytes_ = 0;
+  bool is_in_graph_ = false;  // Some capture has seen memory_.
+  std::vector<void*> outgrown_;
   void* counters_ = nullptr;
   Stream stream_;
 };
@@ -105,10 +131,13 @@ class CudaDevice final : public KernelDevice {
   // Kernels may still use the workspace, and what cudaMallocAsync gave is freed without a wait.
   ~CudaDevice() override {
     int previous = ordinal_;
-    static_cast<void>(cudaGetDevice(&previous));
-    static_cast<void>(cudaSetDevice(ordinal_));
-    static_cast<void>(cudaDeviceSynchronize());
-    static_cast<void>(cudaSetDevice(previous));
+    ignore(cudaGetDevice(&previous));
+    ignore(cudaSetDevice(ordinal_));
+    ignore(cudaDeviceSynchronize());
+    for (const Returned& returned : returned_) {
+      ignore(cudaFree(returned.data));
+    }
+    ignore(cudaSetDevice(previous));
   }
 
   DeviceKind kind() const noexcept override { return DeviceKind::Cuda; }
@@ -125,19 +154,35 @@ class CudaDevice final : public KernelDevice {
     }
     const CurrentDevice gpu(ordinal_);
     refuse_capture(stream(), "allocate");
+    free_returned();
     void* data = nullptr;
     check(cudaMallocAsync(&data, static_cast<std::size_t>(size_bytes), stream().handle),
           "cudaMallocAsync");
-    check(cudaMemsetAsync(data, 0, static_cast<std::size_t>(size_bytes), stream().handle),
-          "cudaMemsetAsync");
+    const cudaError_t cleared =
+        cudaMemsetAsync(data, 0, static_cast<std::size_t>(size_bytes), stream().handle);
+    if (cleared != cudaSuccess) {
+      ignore(cudaFreeAsync(data, stream().handle));
+      check(cleared, "cudaMemsetAsync");
+    }
     return data;
   }
 
   void deallocate(void* data, std::int64_t /*size_bytes*/) noexcept override {
-    if (data != nullptr) {
-      // Nobody could do anything about a failure: the GPU is gone, and its memory with it. The
-      // pool of an allocation is found by its address, whichever GPU is current.
-      static_cast<void>(cudaFreeAsync(data, stream().handle));
+    if (data == nullptr) {
+      return;
+    }
+    try {
+      {
+        const std::lock_guard lock(returned_mutex_);
+        returned_.push_back({data, stream().handle});
+      }
+      // The default stream is the current GPU's.
+      const CurrentDevice gpu(ordinal_);
+      if (!is_capturing(stream())) {
+        free_returned();
+      }
+    } catch (...) {
+      // Nobody could do anything about it: the GPU is gone, and its memory with it.
     }
   }
 
@@ -189,8 +234,27 @@ class CudaDevice final : public KernelDevice {
   }
 
  private:
+  struct Returned {
+    void* data;
+    cudaStream_t stream;
+  };
+
+  /// Frees what was returned on the caller's stream, which is not being captured: a graph could
+  /// only free what it has allocated itself.
+  void free_returned() {
+    const std::lock_guard lock(returned_mutex_);
+    std::erase_if(returned_, [on = stream().handle](const Returned& returned) {
+      if (returned.stream == on) {
+        ignore(cudaFreeAsync(returned.data, on));
+      }
+      return returned.stream == on;
+    });
+  }
+
   int ordinal_;
   std::string name_;
+  std::mutex returned_mutex_;
+  std::vector<Returned> returned_;  // During a capture; guarded by returned_mutex_.
   std::mutex staging_mutex_;
   std::optional<StagingRing> staging_;
   GpuWorkspace workspace_;
@@ -245,8 +309,7 @@ int cuda_device_count() noexcept {
 }
 
 std::shared_ptr<Device> make_cuda_device(const CudaDeviceOptions& options) {
-  return cuda::make_cuda_device(options,
-                                {.fast = options.fast, .tuned_only = options.tuned_only});
+  return cuda::make_cuda_device(options, {.fast = options.fast, .tuned_only = options.tuned_only});
 }
 
 CudaStreamGuard::CudaStreamGuard(void* stream) noexcept : previous_(cuda::current_stream) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include "kernels/platform.cuh"
+#if defined(__CUDACC__)
+#include "ignored_status.h"
+#endif
 
 namespace octavo::cuda {
 inline namespace OCTAVO_CUDA_TARGET {
@@ -21,7 +24,7 @@ class CurrentDevice {
   }
   ~CurrentDevice() {
     if (changed_) {
-      static_cast<void>(cudaSetDevice(previous_));
+      ignore(cudaSetDevice(previous_));
     }
   }
   CurrentDevice(const CurrentDevice&) = delete;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ignored_status.h"
+
 namespace octavo::cuda {
 inline namespace gpu {
 namespace {
@@ -32,20 +34,27 @@ StagingRing::~StagingRing() {
 void StagingRing::release() noexcept {
   for (cudaEvent_t& event : events_) {
     if (event != nullptr) {
-      static_cast<void>(cudaEventSynchronize(event));
-      static_cast<void>(cudaEventDestroy(event));
+      ignore(cudaEventSynchronize(event));  // Copies may still read the memory.
+      ignore(cudaEventDestroy(event));
       event = nullptr;
     }
   }
-  static_cast<void>(cudaFreeHost(memory_));  // Waits for copies that still read it.
+  ignore(cudaFreeHost(memory_));
   memory_ = nullptr;
 }
 
-void StagingRing::leave(Stream stream) {
-  const auto event = [this](int segment) { return events_[static_cast<std::size_t>(segment)]; };
-  check(cudaEventRecord(event(segment_), stream.handle), "cudaEventRecord");
-  segment_ = (segment_ + 1) % kSegments;
-  check(cudaEventSynchronize(event(segment_)), "cudaEventSynchronize");
+void StagingRing::mark() {
+  check(cudaEventRecord(events_[static_cast<std::size_t>(segment_)], stream_), "cudaEventRecord");
+  is_marked_ = true;
+}
+
+void StagingRing::leave() {
+  if (!is_marked_) {
+    mark();
+  }
+  const int next = (segment_ + 1) % kSegments;
+  check(cudaEventSynchronize(events_[static_cast<std::size_t>(next)]), "cudaEventSynchronize");
+  segment_ = next;
   used_bytes_ = 0;
 }
 
@@ -53,16 +62,17 @@ void StagingRing::upload(void* dst, const void* src, std::int64_t size_bytes, St
   const auto* from = static_cast<const unsigned char*>(src);
   auto* to = static_cast<unsigned char*>(dst);
   if (used_bytes_ > 0 && stream.handle != stream_) {
-    leave({stream_});
+    leave();
   }
   stream_ = stream.handle;
   while (size_bytes > 0) {
     if (used_bytes_ >= segment_bytes_) {
-      leave(stream);
+      leave();
     }
     const std::int64_t part = std::min(size_bytes, segment_bytes_ - used_bytes_);
     unsigned char* const staged = memory_ + segment_ * segment_bytes_ + used_bytes_;
     std::memcpy(staged, from, static_cast<std::size_t>(part));
+    is_marked_ = false;
     check(cudaMemcpyAsync(to, staged, static_cast<std::size_t>(part), cudaMemcpyHostToDevice,
                           stream.handle),
           "cudaMemcpyAsync to the device");
@@ -70,6 +80,9 @@ void StagingRing::upload(void* dst, const void* src, std::int64_t size_bytes, St
     from += part;
     to += part;
     size_bytes -= part;
+  }
+  if (!is_marked_) {
+    mark();
   }
 }
 

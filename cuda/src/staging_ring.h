@@ -2,10 +2,11 @@
 // as soon as the call returns and nobody waits for the GPU.
 //
 // The ring is cut into segments. An upload fills the rest of the current segment, or goes on in the
-// next; when a segment is left behind, an event marks the copies that read it, and whoever comes
-// round to it again waits for that event: only when the GPU is a whole ring behind.
+// next; an event marks the copies that read a segment, and whoever comes round to it again waits
+// for that event: only when the GPU is a whole ring behind.
 //
-// A segment holds copies of one stream only, so that its one event covers them all.
+// A segment holds copies of one stream only, so that its one event covers them all. It is recorded
+// by the upload itself: nothing is asked of a stream later, when it may have been destroyed.
 //
 // Threads: one call at a time; the device holds its lock.
 #pragma once
@@ -34,14 +35,18 @@ class StagingRing {
   static constexpr int kSegments = 4;
 
   void release() noexcept;
-  /// Marks the current segment's copies and takes the next segment, free of readers.
-  void leave(Stream stream);
+  /// Has the event cover the current segment's copies.
+  void mark();
+  /// Takes the next segment, free of readers. When it raises, the current one is as it was.
+  void leave();
 
   unsigned char* memory_ = nullptr;
   std::int64_t segment_bytes_ = 0;
+  // The current segment, how much of it is used, and by which stream; meaningless when it is empty.
   int segment_ = 0;
-  std::int64_t used_bytes_ = 0;      // Of the current segment.
-  cudaStream_t stream_ = nullptr;    // Of the current segment's copies; meaningless when empty.
+  std::int64_t used_bytes_ = 0;
+  cudaStream_t stream_ = nullptr;
+  bool is_marked_ = true;  // Or a call failed, and the next will do it.
   std::array<cudaEvent_t, kSegments> events_ = {};
 };
 

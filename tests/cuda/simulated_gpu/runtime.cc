@@ -70,6 +70,10 @@ void lose_gpu_at_call(std::int64_t nth, cudaError_t error) {
   inject(nth, error, true);
 }
 
+void stop_failing() {
+  with_runtime([](Runtime& runtime) { runtime.injection.calls_left = 0; });
+}
+
 std::string failed_function() {
   return ask<std::string>([](const Runtime& runtime) { return runtime.injection.function; });
 }

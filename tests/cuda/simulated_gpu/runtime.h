@@ -72,6 +72,8 @@ std::int64_t queued();
 void fail_call(std::int64_t nth, cudaError_t error);
 /// From the `nth` call on, every call for the GPU that is then current fails.
 void lose_gpu_at_call(std::int64_t nth, cudaError_t error);
+/// No failure is to come any more.
+void stop_failing();
 /// The function that failed or lost the GPU; empty when it has not come to it.
 std::string failed_function();
 

@@ -5,11 +5,14 @@
 // are queued, uploads go through pinned staging memory of its own, and memory is taken and given
 // back in stream order. Only `copy_to_host` waits, for what its stream was given before.
 // Whoever uses memory on one stream that was last written on another orders the two itself; so too
-// whoever attends on two streams of one device, whose calls share its workspace.
+// whoever attends on two streams of one device, whose calls share its workspace. A stream is idle
+// when it is destroyed.
 //
 // *Graphs.* The operations of a step (not uploads, not allocation) may be captured in a CUDA graph
 // once the attention workspace has grown to what they need: run the step once, or give
-// `workspace_bytes`. Replays then read the contents of the step's persistent buffers.
+// `workspace_bytes`. Replays then read the contents of the step's persistent buffers. A workspace
+// that was captured stays as long as the device, also when a larger one has come since; memory that
+// is given back during a capture is freed by a later call or with the device.
 //
 // *Errors.* Every call of the runtime is checked. ResourceExhausted when memory runs out;
 // DeviceError for everything else, also what an earlier kernel did, which CUDA reports late. After
