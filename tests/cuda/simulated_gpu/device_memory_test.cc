@@ -1,6 +1,8 @@
 // CudaDevice's memory and transfers, whenever the GPU comes to its work.
-#include <cstring>
+#include <algorithm>
+#include <array>
 #include <string>
+#include <thread>
 
 #include "cuda/emulation/random.h"
 #include "tests/cuda/simulated_gpu/device_testing.h"
@@ -157,6 +159,35 @@ TEST(DeviceMemory, TheRingMayBeTwoStreamsAtATime) {
     for (unsigned i = 0; i < 200; ++i) {
       EXPECT_EQ(download(*device, bytes.data() + 64 * i, 64), some_bytes(64, i)) << i;
     }
+  }
+}
+
+// Everything but operations, from several threads on one device.
+TEST(DeviceMemory, ThreadsShareADevice) {
+  for (const RuntimeOptions& options : all_times()) {
+    SCOPED_TRACE(to_text(options));
+    reset(options);
+    const auto device = make_small_device();
+    constexpr unsigned kThreads = 3;
+    std::array<bool, kThreads> is_right{};
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&device, &is_right, thread] {
+        const CudaStreamGuard guard(thread == 0 ? nullptr : make_stream());
+        bool right = true;
+        for (unsigned round = 0; round < 20; ++round) {
+          const ScopedBytes bytes(device, 2000);
+          const Bytes some = some_bytes(2000, thread + 7 * round);
+          upload(*device, bytes.data(), some);
+          right = right && download(*device, bytes.data(), 2000) == some;
+        }
+        is_right[thread] = right;
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(is_right, (std::array{true, true, true}));
   }
 }
 
