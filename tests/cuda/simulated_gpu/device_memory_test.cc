@@ -191,6 +191,21 @@ TEST(DeviceMemory, ThreadsShareADevice) {
   }
 }
 
+TEST(DeviceMemory, AnUploadWaitsWhenTheGpuIsAWholeRingBehind) {
+  reset({.time = WorkTime::Lazy});
+  const auto device = make_small_device();
+  const ScopedBytes bytes(device, 64);
+  const Bytes some = some_bytes(64);
+  const std::int64_t before = blocking_waits();
+  constexpr int kFit = static_cast<int>(kSmallStagingBytes) / 64;
+  for (int i = 0; i < kFit; ++i) {
+    upload(*device, bytes.data(), some);
+  }
+  EXPECT_EQ(blocking_waits(), before);
+  upload(*device, bytes.data(), some);
+  EXPECT_EQ(blocking_waits(), before + 1);
+}
+
 TEST(DeviceMemory, AWarmPathWaitsForNothing) {
   reset({.time = WorkTime::Lazy, .kernels = make_idle_kernels()});
   const auto device = make_cuda_device();

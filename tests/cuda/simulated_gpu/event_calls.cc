@@ -136,7 +136,7 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t handle) {
         if (status != cudaSuccess) {
           return status;
         }
-        runtime.scheduler.finish(event->recorded);
+        runtime.wait_for(event->recorded);
         return event->gpu->lost;
       });
 }

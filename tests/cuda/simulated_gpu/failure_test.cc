@@ -51,6 +51,16 @@ TEST(Failure, CallsAndWaitsAreCounted) {
   EXPECT_EQ(calls(), 4) << "a question about errors is no call";
 }
 
+TEST(Failure, AWaitForNothingDoesNotBlock) {
+  reset({.time = WorkTime::Lazy});
+  void* const data = device_bytes(4, 1);
+  const cudaStream_t stream = make_stream();
+  EXPECT_EQ(cudaMemsetAsync(data, 2, 4, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(blocking_waits(), 1);
+}
+
 TEST(Failure, WithoutAGpuThereIsNone) {
   reset({.num_gpus = 0});
   int count = -1;

@@ -58,6 +58,10 @@ std::int64_t waits() {
   return ask<std::int64_t>([](const Runtime& runtime) { return runtime.waits; });
 }
 
+std::int64_t blocking_waits() {
+  return ask<std::int64_t>([](const Runtime& runtime) { return runtime.blocking_waits; });
+}
+
 std::int64_t queued() {
   return ask<std::int64_t>([](const Runtime& runtime) { return runtime.queued; });
 }

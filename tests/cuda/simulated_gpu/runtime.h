@@ -65,6 +65,8 @@ std::int64_t calls();
 std::int64_t calls_of(const std::string& function);
 /// Calls that were made to wait, whether or not there was something to wait for.
 std::int64_t waits();
+/// Of these, on streams and events, those that found something to wait for.
+std::int64_t blocking_waits();
 /// Kernels, copies and fills that have been queued or captured.
 std::int64_t queued();
 

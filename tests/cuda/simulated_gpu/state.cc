@@ -48,6 +48,11 @@ void Runtime::lose(Gpu& gpu, cudaError_t error, const std::string& text) {
   }
 }
 
+void Runtime::wait_for(const WorkRef& work) {
+  blocking_waits += work != nullptr && !work->is_done ? 1 : 0;
+  scheduler.finish(work);
+}
+
 void Runtime::finish_gpu(const Gpu& gpu) {
   scheduler.finish(Scheduler::last(*gpu.legacy.queue));
   for (const auto& [handle, stream] : streams) {

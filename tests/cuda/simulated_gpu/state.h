@@ -130,6 +130,7 @@ struct Runtime {
   Injection injection;
   std::map<std::string, std::int64_t> calls;
   std::int64_t waits = 0;
+  std::int64_t blocking_waits = 0;
   std::int64_t queued = 0;
   std::string fault;
 
@@ -145,6 +146,8 @@ struct Runtime {
   Gpu& current_gpu();
 
   void lose(Gpu& gpu, cudaError_t error, const std::string& text);
+  /// Does what a call waits for; null: nothing.
+  void wait_for(const WorkRef& work);
   /// Does all that the GPU was given.
   void finish_gpu(const Gpu& gpu);
 };

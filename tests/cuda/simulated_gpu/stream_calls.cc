@@ -95,7 +95,7 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t handle) {
         if (status != cudaSuccess) {
           return status;
         }
-        runtime.scheduler.finish(Scheduler::last(*stream->queue));
+        runtime.wait_for(Scheduler::last(*stream->queue));
         return stream->gpu->lost;
       });
 }
