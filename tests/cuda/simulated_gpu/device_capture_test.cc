@@ -95,8 +95,9 @@ TEST(DeviceCapture, MemoryMayBeGivenBackInOne) {
       {
         void* const data = device->allocate(100);
         ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-        ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
         const CudaStreamGuard guard(stream);
+        device->fill(data, 2, 100);
+        ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
         device->deallocate(data, 100);
         end_capture(stream);
       }

@@ -191,6 +191,27 @@ TEST(DeviceMemory, ThreadsShareADevice) {
   }
 }
 
+TEST(DeviceMemory, ADownloadIsThereOnReturn) {
+  for (const RuntimeOptions& options : all_times()) {
+    SCOPED_TRACE(to_text(options));
+    reset(options);
+    const auto device = make_small_device();
+    const ScopedBytes bytes(device, 64);
+    device->fill(bytes.data(), 7, 64);
+    std::uint8_t* const pinned = pinned_bytes(64);  // Which CUDA copies to behind the host's back.
+    device->copy_to_host(pinned, bytes.data(), 64);
+    EXPECT_EQ(Bytes(pinned, pinned + 64), Bytes(64, 7));
+  }
+}
+
+// The first to use it may be a stream that the default stream is no order for.
+TEST(DeviceMemory, ADeviceIsMadeWithNothingLeftToDo) {
+  reset({.time = WorkTime::Lazy});
+  const auto device =
+      make_cuda_device({.workspace_bytes = 10000, .staging_bytes = kSmallStagingBytes});
+  EXPECT_EQ(cudaStreamQuery(nullptr), cudaSuccess);
+}
+
 TEST(DeviceMemory, AnUploadWaitsWhenTheGpuIsAWholeRingBehind) {
   reset({.time = WorkTime::Lazy});
   const auto device = make_small_device();
