@@ -164,11 +164,12 @@ TEST(DeviceFailure, OfAnUploadDoesNotReachLaterOnes) {
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       const cudaStream_t streams[] = {make_stream(), make_stream()};
       bool is_sent[40] = {};
+      const auto sizes = [](unsigned i) { return std::size_t{10} + i * 157 % 400; };
       fail_call(nth, cudaErrorInvalidValue);
       for (unsigned i = 0; i < 40; ++i) {
-        const CudaStreamGuard guard(streams[i / 3 % 2]);
+        const CudaStreamGuard guard(streams[i % 3 == 0 ? 0 : 1]);
         try {
-          upload(*device, bytes.data() + 500 * i, some_bytes(10 * i + 10, i));
+          upload(*device, bytes.data() + 500 * i, some_bytes(sizes(i), i));
           is_sent[i] = true;
         } catch (const Error&) {
         }
@@ -176,10 +177,10 @@ TEST(DeviceFailure, OfAnUploadDoesNotReachLaterOnes) {
       stop_failing();
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       for (unsigned i = 0; i < 40; ++i) {
-        const auto size = static_cast<std::int64_t>(10 * i + 10);
+        const std::size_t size = sizes(i);
         if (is_sent[i]) {
-          EXPECT_EQ(download(*device, bytes.data() + 500 * i, size),
-                    some_bytes(static_cast<std::size_t>(size), i))
+          EXPECT_EQ(download(*device, bytes.data() + 500 * i, static_cast<std::int64_t>(size)),
+                    some_bytes(size, i))
               << i;
         }
       }
