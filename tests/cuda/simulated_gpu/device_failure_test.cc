@@ -164,7 +164,10 @@ TEST(DeviceFailure, OfAnUploadDoesNotReachLaterOnes) {
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       const cudaStream_t streams[] = {make_stream(), make_stream()};
       bool is_sent[40] = {};
-      const auto sizes = [](unsigned i) { return std::size_t{10} + i * 157 % 400; };
+      // One stream leaves more in a segment than the other.
+      const auto sizes = [](unsigned i) {
+        return i % 3 == 0 ? 480 : std::size_t{10} + i * 57 % 100;
+      };
       fail_call(nth, cudaErrorInvalidValue);
       for (unsigned i = 0; i < 40; ++i) {
         const CudaStreamGuard guard(streams[i % 3 == 0 ? 0 : 1]);
