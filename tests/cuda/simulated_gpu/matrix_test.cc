@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -83,13 +82,14 @@ std::uint32_t result_at(const Words& words, int lane, int i) {
 
 void expect_product_of_bytes(bool is_a_signed, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<std::vector<std::uint32_t>> a(kRows, std::vector<std::uint32_t>(32));
-  std::vector<std::vector<std::uint32_t>> b(32, std::vector<std::uint32_t>(kColumns));
-  for (auto* matrix : {&a, &b}) {
-    for (auto& row : *matrix) {
-      for (std::uint32_t& x : row) {
-        x = random() & 0xFFu;
-      }
+  std::uint32_t a[kRows][32];
+  std::uint32_t b[32][kColumns];
+  for (int k = 0; k < 32; ++k) {
+    for (auto& row : a) {
+      row[k] = random() & 0xFFu;
+    }
+    for (std::uint32_t& x : b[k]) {
+      x = random() & 0xFFu;
     }
   }
   const Words words = run_text(
