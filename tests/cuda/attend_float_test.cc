@@ -38,6 +38,14 @@ TEST_P(EveryKernel, GivesTheBitsOfTheReference) {
     // A full chunk and the beginning of another.
     EXPECT_EQ(difference_from_reference(model, placement, {{0, 299}}, {{{0, 1}}}, kTuned), "")
         << "group " << group;
+    // All there is to it: the compiler made each kernel by itself.
+    model.window = 270;
+    model.soft_cap = 5.0f;
+    model.sinks = true;
+    EXPECT_EQ(
+        difference_from_reference(model, placement, {{0, 290}, {1, 9}}, {{{0, 2}, {1, 3}}}, kTuned),
+        "")
+        << "group " << group << ", with a window, a cap and sinks";
   }
 }
 

@@ -37,6 +37,12 @@ TEST(AttendInt, EveryCodecAndHeadDim) {
         attend_case.lengths = {300, 17};
         attend_case.queries = {2, 1};
         expect_same(attend_case, "head_dim " + std::to_string(head_dim));
+        // All there is to it: the compiler made each kernel by itself.
+        attend_case.group = 2;
+        attend_case.window = 270;
+        attend_case.soft_cap = 5.0f;
+        attend_case.sinks = true;
+        expect_same(attend_case, "all of head_dim " + std::to_string(head_dim));
       }
     }
   }

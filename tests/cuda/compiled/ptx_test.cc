@@ -98,7 +98,7 @@ TEST(Ptx, SaysWhereTextIsNotPtx) {
     return std::string("nothing thrown");
   };
   const std::string head(kHead);
-  EXPECT_EQ(message(""), "PTX line 1: no .target");
+  EXPECT_EQ(message(""), "PTX: no .target");
   EXPECT_EQ(message(head + "}"), "PTX line 3: a brace outside of functions");
   EXPECT_EQ(message(head + ".entry k() { ret;\n"), "PTX line 4: the file ends within k");
   EXPECT_EQ(message(head + ".entry k() { ret\n"), "PTX line 4: the file ends within a statement");

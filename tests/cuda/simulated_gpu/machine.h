@@ -3,12 +3,12 @@
 // It is exact where PTX is: every instruction does what the PTX ISA says of it, to the bit, but for
 // products of floats on tensor cores and ex2.approx, whose results the ISA leaves open within a
 // bound. It is stricter than a GPU: an access outside of what is allocated or not aligned to its
-// size, a shared byte that is read before it is written, a copy that is read before it was waited
-// for, and a collective that its lanes do not meet at end the launch with a MachineError, which
-// says where.
+// size, a division by zero, a barrier that not all threads come to and a collective that its lanes
+// do not meet at end the launch with a MachineError, which says where. Shared memory that nobody
+// has written, and what is still being copied, is poison.
 //
-// Instructions that it does not know are refused when a file is read: it knows what the kernels of
-// this library are made of.
+// Instructions that it does not know are refused when their kernel is first asked for: it knows
+// what the kernels of this library are made of.
 //
 // Threads: one at a time.
 #pragma once
@@ -61,12 +61,16 @@ class Kernel;
 
 class Machine {
  public:
-  /// Reads the PTX `text`, which messages call `file`. Of two kernels of one name the later counts.
-  /// Throws std::runtime_error, with file and line, for what it does not know.
+  /// The kernels of the PTX `text`, which messages call `file`. Of two of one name the later
+  /// counts.
   void load(std::string_view text, const std::string& file);
 
-  /// By mangled name; null where there is none.
+  /// By mangled name; null where there is none. Throws std::runtime_error, with file and line, for
+  /// one that the machine cannot read.
   const Kernel* find(const std::string& name) const;
+
+  /// Mangled, in order.
+  std::vector<std::string> names() const;
 
   static const KernelInterface& interface_of(const Kernel& kernel);
 
