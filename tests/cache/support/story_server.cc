@@ -35,6 +35,15 @@ std::size_t bytes(std::int64_t count) {
   return static_cast<std::size_t>(count);
 }
 
+// Behind the back of a device that counts its calls and may be failing.
+void overwrite(const Tensor& tensor, int byte) {
+  if (tensor.device()->host_accessible()) {
+    std::memset(tensor.address(), byte, static_cast<std::size_t>(tensor.size_bytes()));
+  } else {
+    tensor.device()->fill(tensor.address(), static_cast<std::uint8_t>(byte), tensor.size_bytes());
+  }
+}
+
 }  // namespace
 
 Recomputation::Recomputation(const Stack& stack)
@@ -304,10 +313,10 @@ void StoryServer::ruin_row(const Tensor& rows, std::int64_t block, std::int64_t 
   const int byte = ruin_is_nan_ ? 0xFF : 0x7F;
   for (std::int64_t head = 0; head < rows.size(1); ++head) {
     const Tensor place = rows.select(0, block).select(0, head).select(0, row);
-    std::memset(place.address(), byte, bytes(place.size_bytes()));
+    overwrite(place, byte);
     const KVRowInfo& info = *rows.row_info();
     if (info.codec != KVCodec::None && info.scale == KVScale::PerTokenHead) {
-      std::memset(info.scales.select(0, block).select(0, head).select(0, row).address(), byte, 4);
+      overwrite(info.scales.select(0, block).select(0, head).select(0, row), byte);
     }
   }
 }
@@ -358,8 +367,7 @@ void StoryServer::ruin_unwritten(int slot, std::int64_t past) {
 void StoryServer::ruin_states(int slot) {
   ruin_is_nan_ = !ruin_is_nan_;
   const auto ruin = [&](const Tensor& state) {
-    const Tensor mine = state.select(0, slot);
-    std::memset(mine.address(), ruin_is_nan_ ? 0xFF : 0x7F, bytes(mine.size_bytes()));
+    overwrite(state.select(0, slot), ruin_is_nan_ ? 0xFF : 0x7F);
   };
   for (int layer = 0; layer < cache_.num_layers(); ++layer) {
     const KVLayerSpec& spec = stack_.specs[static_cast<std::size_t>(layer)];
