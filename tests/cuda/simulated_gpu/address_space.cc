@@ -1,6 +1,7 @@
 #include "tests/cuda/simulated_gpu/address_space.h"
 
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include <sys/mman.h>
@@ -63,6 +64,18 @@ void AddressSpace::drop(std::uint64_t begin, std::uint64_t size_bytes) {
   if (from < end) {
     madvise(pointer(from), end - from, MADV_DONTNEED);
   }
+}
+
+void AddressSpace::zero(std::uint64_t begin, std::uint64_t size_bytes) {
+  const std::uint64_t from = up(begin, kPageBytes);
+  const std::uint64_t end = (begin + size_bytes) / kPageBytes * kPageBytes;
+  // Pages that are given up read as zero when they are next touched.
+  if (from >= end || madvise(pointer(from), end - from, MADV_DONTNEED) != 0) {
+    std::memset(pointer(begin), 0, size_bytes);
+    return;
+  }
+  std::memset(pointer(begin), 0, from - begin);
+  std::memset(pointer(end), 0, begin + size_bytes - end);
 }
 
 void AddressSpace::open() {

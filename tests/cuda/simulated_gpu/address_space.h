@@ -22,6 +22,9 @@ class AddressSpace {
   /// Nobody needs the contents any more.
   void drop(std::uint64_t begin, std::uint64_t size_bytes);
 
+  /// Sets memory to zero; costs nothing for whole pages that nobody touches.
+  static void zero(std::uint64_t begin, std::uint64_t size_bytes);
+
   /// Within: the host can read and write everything that was taken.
   void open();
   void close();

@@ -21,6 +21,17 @@ TEST(Memory, FreshMemoryIsNoiseAndNoAddressIsGivenTwice) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) % 512, 256U) << "aligned to 256, no better";
 }
 
+TEST(Memory, ZerosAreZerosWhereverTheyBegin) {
+  reset();
+  auto* const data = static_cast<std::uint8_t*>(device_bytes(20000, 0xAB));
+  EXPECT_EQ(cudaMemset(data + 100, 0, 15000), cudaSuccess);
+  EXPECT_EQ(cudaMemset(data + 16000, 0, 10), cudaSuccess);
+  Bytes expected(20000, 0xAB);
+  std::fill_n(expected.begin() + 100, 15000, std::uint8_t{0});
+  std::fill_n(expected.begin() + 16000, 10, std::uint8_t{0});
+  EXPECT_EQ(read_bytes(data, 20000), expected);
+}
+
 TEST(Memory, IsCountedAndLimited) {
   reset({.memory_bytes = 1000});
   void* data = nullptr;

@@ -37,8 +37,8 @@ enum class WorkTime {
 
 struct RuntimeOptions {
   int num_gpus = 1;
-  int capability = 90;                                ///< 80 or 90.
-  std::int64_t memory_bytes = std::int64_t{1} << 32;  ///< Of a GPU.
+  int capability = 90;                                 ///< 80 or 90.
+  std::int64_t memory_bytes = std::int64_t{80} << 30;  ///< Of a GPU; the host has what is used.
   WorkTime time = WorkTime::Random;
   std::uint64_t seed = 1;
   std::shared_ptr<KernelRunner> kernels = {};  ///< Null: no kernel is found.

@@ -63,6 +63,8 @@ void Runtime::finish_gpu(const Gpu& gpu) {
 }
 
 void poison(std::uint64_t begin, std::uint64_t size_bytes, emulation::Random& random) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+  size_bytes = std::min(size_bytes, kMostBytes);
   auto* to = reinterpret_cast<unsigned char*>(begin);
   while (size_bytes > 0) {
     const std::uint64_t noise = random.next();

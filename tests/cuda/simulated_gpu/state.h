@@ -155,7 +155,7 @@ struct Runtime {
 /// The calling thread's.
 int& current_ordinal();
 
-/// Fills memory with noise.
+/// Fills memory with noise; of what is larger than tests fill, the beginning.
 void poison(std::uint64_t begin, std::uint64_t size_bytes, emulation::Random& random);
 
 }  // namespace octavo::simulated_gpu

@@ -147,7 +147,11 @@ cudaError_t fill(Runtime& runtime, Stream* stream, void* data, int value, std::s
   ++runtime.queued;
   return submit(runtime, *stream, [data, value, size_bytes](Gpu& gpu) {
     require_allocated(gpu, data, size_bytes, "what a fill writes");
-    std::memset(data, value, size_bytes);
+    if (value == 0) {
+      AddressSpace::zero(address_of(data), size_bytes);
+    } else {
+      std::memset(data, value, size_bytes);
+    }
   });
 }
 
