@@ -9,6 +9,7 @@
 #include "octavo/ref_cpu/cpu_device.h"
 
 #include "cuda/emulation/random.h"
+#include "tests/cuda/attend_case.h"
 #include "tests/cuda/simulated_gpu/device_testing.h"
 #include "tests/cuda/simulated_gpu/machine_runner.h"
 
@@ -152,10 +153,21 @@ std::vector<std::vector<float>> expected_results() {
   return all;
 }
 
-// Step 0 as it is, so that the workspace grows; step 1 captured; all others replays of it.
+// Attention that needs more of a workspace than the model does.
+void grow_workspace(Device& device) {
+  cuda_test::AttendCase test;
+  test.lengths = {900};
+  test.queries = {40};
+  test.partials = false;
+  run_case(test, make_data(test), device);
+}
+
+// Step 0 as it is, so that the workspace grows; step 1 captured; all others replays of it, half of
+// them when the workspace has grown again.
 std::vector<std::vector<float>> replayed_results(cudaStream_t stream) {
   const CudaStreamGuard guard(stream);
-  Model model(make_small_device());
+  const auto device = make_small_device();
+  Model model(device);
   model.prefill();
   model.prepare(0);
   model.compute();
@@ -169,6 +181,11 @@ std::vector<std::vector<float>> replayed_results(cudaStream_t stream) {
       model.compute();
       EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
       EXPECT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    }
+    if (step == kSteps / 2) {
+      const std::int64_t before = live().device_allocations;
+      grow_workspace(*device);
+      EXPECT_EQ(live().device_allocations, before + 1) << "it has grown";
     }
     EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
     all.push_back(model.results());
