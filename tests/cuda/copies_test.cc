@@ -200,6 +200,57 @@ TEST(CudaCopyBlocks, LongRunsAreCopiedInSlicesAndInTurns) {
   }
 }
 
+// Lanes take elements of 16, 4 or 1 bytes, as the ends allow, 32 at a time and four times in a row:
+// runs that end just there, just before and just behind, and neighbours that must stay.
+struct RunOfElements {
+  std::int64_t element_bytes;
+  std::int64_t count;
+};
+
+std::vector<RunOfElements> runs_around_lanes() {
+  std::vector<RunOfElements> runs;
+  for (const std::int64_t element_bytes : {16, 4, 1}) {
+    for (std::int64_t lanes = 32; lanes <= 416; lanes += 32) {
+      for (const std::int64_t count : {lanes - 1, lanes, lanes + 1}) {
+        runs.push_back({element_bytes, count});
+      }
+    }
+  }
+  return runs;
+}
+
+TEST(CudaCopyBlocks, RunsEndWhereLanesDo) {
+  const auto reference = make_cpu_device(1);
+  Random random(7);
+  for (const RunOfElements& run : runs_around_lanes()) {
+    for (const std::int32_t copies : {1, 65}) {  // Few of a launch, and many.
+      Copies test;
+      const std::int64_t size_bytes = run.element_bytes * run.count;
+      const std::int64_t stride_bytes = size_bytes + run.element_bytes;
+      test.images.push_back({{.members = 1,
+                              .heads = 1,
+                              .row_bytes = size_bytes,
+                              .member_stride_bytes = 2 * copies * stride_bytes,
+                              .block_stride_bytes = stride_bytes,
+                              .head_stride_bytes = stride_bytes},
+                             // The last run ends where the memory does.
+                             random_bytes(random, run.element_bytes % 16 +
+                                                      (2 * copies - 1) * stride_bytes + size_bytes),
+                             run.element_bytes % 16});
+      for (std::int32_t c = 0; c < copies; ++c) {
+        test.copies.push_back({copies + c, c, 1});
+      }
+      const std::vector<Bytes> expected = copied(test, reference);
+      EXPECT_TRUE(copied(test, device_under_test(1)) == expected)
+          << copies << " copies of " << run.count << " elements of " << run.element_bytes;
+      EXPECT_TRUE(after(device_under_test(), test.images, [&](const auto&, auto arrays) {
+                    copy_blocks_in_turns(copy_arg(arrays, test.copies), 2);
+                  }) == expected)
+          << copies << " in turns";
+    }
+  }
+}
+
 TEST(CudaGatherBlockTable, TakesTheSlotsRows) {
   const auto reference = make_cpu_device(1);
   Random random(5);
@@ -234,6 +285,49 @@ TEST(CudaGatherBlockTable, TakesTheSlotsRows) {
     const Bytes expected = gathered(reference, 0);
     EXPECT_TRUE(gathered(device_under_test(i), 0) == expected) << i;
     EXPECT_TRUE(gathered(device_under_test(), 1) == expected) << i;
+  }
+}
+
+TEST(CudaGatherBlockTable, RowsEndWhereLanesDo) {
+  const auto reference = make_cpu_device(1);
+  Random random(8);
+  for (const RunOfElements& run : runs_around_lanes()) {
+    const std::int64_t columns = run.element_bytes * run.count / 4;
+    const std::int64_t stride = (run.element_bytes * (run.count + 1) + 3) / 4;
+    const Bytes table = random_bytes(random, run.element_bytes % 16 + 4 * (2 * stride + columns));
+    const auto gathered = [&](const std::shared_ptr<Device>& device) {
+      const DeviceBytes from(device, table);
+      const DeviceBytes ids(device, {2, 0, 0, 0, 1, 0, 0, 0});
+      const DeviceBytes to(device, Bytes(static_cast<std::size_t>(4 * 2 * stride + 32), 9));
+      const std::int64_t offset = run.element_bytes % 16;
+      device->gather_block_table({from.at<std::int32_t>(offset), ids.at<std::int32_t>(),
+                                  to.at<std::int32_t>(offset), stride, stride, columns, 2});
+      return to.read();
+    };
+    if (run.element_bytes >= 4) {
+      EXPECT_TRUE(gathered(device_under_test(1)) == gathered(reference)) << columns << " columns";
+    }
+  }
+}
+
+TEST(CudaZeroSlots, SlotsEndWhereLanesDo) {
+  const auto reference = make_cpu_device(1);
+  Random random(9);
+  for (const RunOfElements& run : runs_around_lanes()) {
+    ArrayImage<SlotArrayArg> image;
+    image.array.slot_bytes = run.element_bytes * run.count;
+    image.array.slot_stride_bytes = image.array.slot_bytes + run.element_bytes;
+    image.offset = run.element_bytes % 16;
+    image.bytes = random_bytes(random, image.offset + 5 * image.array.slot_stride_bytes);
+    const std::vector<std::int32_t> slots = {3, 1};
+    const auto zeroed = [&](const std::shared_ptr<Device>& device) {
+      return after(device, std::vector{image},
+                   [&](const auto& on, std::span<const SlotArrayArg> arrays) {
+                     on->zero_slots({arrays.data(), 1, slots.data(), 2});
+                   });
+    };
+    EXPECT_TRUE(zeroed(device_under_test(1)) == zeroed(reference))
+        << run.count << " elements of " << run.element_bytes;
   }
 }
 

@@ -1,6 +1,6 @@
-# OCTAVO_CUDA: whether the kernels are compiled for GPUs. AUTO does so where a CUDA compiler is
-# found, ON demands one, OFF does not look. Sets OCTAVO_HAS_CUDA. (The emulation of the kernels
-# needs no toolkit and is always built.)
+# OCTAVO_CUDA: whether the kernels are compiled for GPUs. AUTO does so where the CUDA compiler is
+# found that they are tested with, ON with any that may do, and demands one; OFF does not look. Sets
+# OCTAVO_HAS_CUDA. (The emulation of the kernels needs no toolkit and is always built.)
 set(OCTAVO_HAS_CUDA OFF)
 if(NOT OCTAVO_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "OCTAVO_CUDA: '${OCTAVO_CUDA}' is none of AUTO, ON, OFF")
@@ -30,13 +30,14 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 enable_language(CUDA)
-# C++20 and sm_90a as the kernels are written need CUDA 12; what is tested is 13.
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
-  if(OCTAVO_CUDA STREQUAL "ON")
-    message(FATAL_ERROR
-      "OCTAVO_CUDA=ON: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is needed")
-  endif()
-  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old: no CUDA backend")
+# C++20 and sm_90a as the kernels are written need CUDA 12.
+if(OCTAVO_CUDA STREQUAL "ON" AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+  message(FATAL_ERROR
+    "OCTAVO_CUDA=ON: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is needed")
+endif()
+if(OCTAVO_CUDA STREQUAL "AUTO" AND NOT CMAKE_CUDA_COMPILER_VERSION MATCHES "^13\\.")
+  message(STATUS "no CUDA backend: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is not 13, which it is tested "
+    "with; OCTAVO_CUDA=ON takes it")
   return()
 endif()
 # CMake 3.25 does not know this flag of nvcc yet.
