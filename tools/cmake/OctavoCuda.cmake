@@ -36,8 +36,8 @@ if(OCTAVO_CUDA STREQUAL "ON" AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
     "OCTAVO_CUDA=ON: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is needed")
 endif()
 if(OCTAVO_CUDA STREQUAL "AUTO" AND NOT CMAKE_CUDA_COMPILER_VERSION MATCHES "^13\\.")
-  message(STATUS "no CUDA backend: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is not 13, which it is tested "
-    "with; OCTAVO_CUDA=ON takes it")
+  message(STATUS "no CUDA backend: it is tested with CUDA 13, this is "
+    "${CMAKE_CUDA_COMPILER_VERSION}; OCTAVO_CUDA=ON takes it")
   return()
 endif()
 # CMake 3.25 does not know this flag of nvcc yet.

@@ -1,5 +1,6 @@
 #include "gpu_cases.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
@@ -26,6 +27,17 @@ struct Shape {
   std::int64_t head_dim = 128;
   KVCodec codec = KVCodec::None;
 };
+
+constexpr std::int64_t shrunk(std::int64_t count, std::int64_t shrink) {
+  return std::max<std::int64_t>(count / shrink, 1);
+}
+
+Shape shrunk(Shape shape, std::int64_t shrink) {
+  shape.batch = shrunk(shape.batch, shrink);
+  shape.context = shrunk(shape.context, shrink);
+  shape.query = shrunk(shape.query, shrink);
+  return shape;
+}
 
 DType stored_dtype(KVCodec codec) {
   switch (codec) {
@@ -157,7 +169,8 @@ void decode_case(const Shape& shape,
 
 void decode_cases(const std::shared_ptr<Device>& device,
                   const std::shared_ptr<Device>& fast,
-                  const Run& run) {
+                  const Run& run,
+                  std::int64_t shrink) {
   struct Goal {
     KVCodec codec;
     std::int64_t group;
@@ -175,29 +188,31 @@ void decode_cases(const std::shared_ptr<Device>& device,
                            {KVCodec::Int4, 1, 0.75},
                            {KVCodec::Int4, 4, 0.75},
                            {KVCodec::Int4, 8, 0.75}}) {
-    decode_case({.group = goal.group, .codec = goal.codec}, "decode", goal.fraction, device, run);
+    decode_case(shrunk({.group = goal.group, .codec = goal.codec}, shrink), "decode", goal.fraction,
+                device, run);
   }
   for (const KVCodec codec : {KVCodec::None, KVCodec::E4M3}) {
     for (const std::int64_t group : {1, 4, 8}) {
-      decode_case({.group = group, .codec = codec}, "fast decode", 0.85, fast, run);
+      decode_case(shrunk({.group = group, .codec = codec}, shrink), "fast decode", 0.85, fast, run);
     }
   }
 }
 
 // One sequence alone: as many layers as there are in a model, so that none is found in a cache.
-void latency_cases(const std::shared_ptr<Device>& device, const Run& run) {
-  constexpr int kLayers = 32;
+void latency_cases(const std::shared_ptr<Device>& device, const Run& run, std::int64_t shrink) {
+  const auto layers_count = static_cast<int>(shrunk(32, shrink));
   for (const auto& [context, kv_heads, goal_us] :
        {std::tuple{4096, 8, 10.0}, {32768, 8, 25.0}, {32768, 4, 25.0}}) {
-    const Shape shape{.batch = 1, .context = context, .kv_heads = kv_heads, .group = 8};
+    const Shape shape =
+        shrunk({.batch = 1, .context = context, .kv_heads = kv_heads, .group = 8}, shrink);
     std::vector<Layer> layers;
-    for (int i = 0; i < kLayers; ++i) {
+    for (int i = 0; i < layers_count; ++i) {
       layers.emplace_back(shape, device);
     }
     run({.name = "one sequence of " + std::to_string(context) + ", " + std::to_string(kv_heads) +
                  " KV heads, bf16 group 8",
          .goal = goal_us,
-         .steps = kLayers,
+         .steps = layers_count,
          .work = [&] {
            for (const Layer& layer : layers) {
              layer.attend();
@@ -208,8 +223,9 @@ void latency_cases(const std::shared_ptr<Device>& device, const Run& run) {
 
 void prefill_cases(const std::shared_ptr<Device>& device,
                    const std::shared_ptr<Device>& fast,
-                   const Run& run) {
-  const Shape shape{.batch = 1, .context = 4096, .query = 4096, .group = 4};
+                   const Run& run,
+                   std::int64_t shrink) {
+  const Shape shape = shrunk({.batch = 1, .context = 4096, .query = 4096, .group = 4}, shrink);
   const double pairs = 0.5 * static_cast<double>(shape.context * shape.context);
   const double operations =
       pairs * 4.0 * static_cast<double>(shape.head_dim * shape.kv_heads * shape.group);
@@ -222,9 +238,10 @@ void prefill_cases(const std::shared_ptr<Device>& device,
   }
 }
 
-void append_cases(const std::shared_ptr<Device>& device, const Run& run) {
+void append_cases(const std::shared_ptr<Device>& device, const Run& run, std::int64_t shrink) {
   for (const KVCodec codec : {KVCodec::None, KVCodec::E4M3, KVCodec::Int8, KVCodec::Int4}) {
-    const Shape shape{.batch = 8, .context = 4096, .query = 4096, .codec = codec};
+    const Shape shape =
+        shrunk({.batch = 8, .context = 4096, .query = 4096, .codec = codec}, shrink);
     const Layer layer(shape, device);
     const std::int64_t rows = shape.batch * shape.query * shape.kv_heads;
     run({.name = "append " + name_of(codec),
@@ -234,22 +251,22 @@ void append_cases(const std::shared_ptr<Device>& device, const Run& run) {
   }
 }
 
-void copy_case(const std::shared_ptr<Device>& device, const Run& run) {
-  constexpr std::int64_t kBlocks = 16384;
+void copy_case(const std::shared_ptr<Device>& device, const Run& run, std::int64_t shrink) {
+  const std::int64_t blocks = shrunk(16384, shrink);
   constexpr std::int64_t kHeads = 8;
   constexpr std::int64_t kRowBytes = 256;
   constexpr std::int64_t kBlockBytes = kHeads * kBlock * kRowBytes;
-  const Tensor pool = Tensor::zeros(DType::UInt8, {kBlocks * kBlockBytes}, device);
+  const Tensor pool = Tensor::zeros(DType::UInt8, {blocks * kBlockBytes}, device);
   const BlockArrayArg array{.data = pool.address(),
                             .members = 1,
                             .heads = kHeads,
                             .row_bytes = kRowBytes,
-                            .member_stride_bytes = kBlocks * kBlockBytes,
+                            .member_stride_bytes = blocks * kBlockBytes,
                             .block_stride_bytes = kBlockBytes,
                             .head_stride_bytes = kBlock * kRowBytes};
   std::vector<BlockCopy> copies;
-  for (std::int32_t i = 0; i < kBlocks / 2; ++i) {
-    copies.push_back({.src = i, .dst = static_cast<std::int32_t>(kBlocks / 2) + i, .rows = kBlock});
+  for (std::int32_t i = 0; i < blocks / 2; ++i) {
+    copies.push_back({.src = i, .dst = static_cast<std::int32_t>(blocks / 2) + i, .rows = kBlock});
   }
   run({.name = "copy of whole blocks",
        .bytes = std::ssize(copies) * 2 * kBlockBytes,
@@ -262,31 +279,31 @@ void copy_case(const std::shared_ptr<Device>& device, const Run& run) {
        }});
 }
 
-void recurrent_case(const std::shared_ptr<Device>& device, const Run& run) {
-  constexpr std::int64_t kBatch = 64;
+void recurrent_case(const std::shared_ptr<Device>& device, const Run& run, std::int64_t shrink) {
+  const std::int64_t batch = shrunk(64, shrink);
   constexpr std::int64_t kHeads = 32;
   constexpr std::int64_t kDim = 128;
   const auto operand = [&](const Dims& dims) { return Tensor::zeros(DType::BF16, dims, device); };
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(kBatch + 1));
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(batch + 1));
   std::iota(tokens.begin(), tokens.end(), 0);
-  const Tensor ends = Tensor::from_values<std::int32_t>(DType::Int32, {kBatch + 1}, tokens, device);
+  const Tensor ends = Tensor::from_values<std::int32_t>(DType::Int32, {batch + 1}, tokens, device);
   const GatedDeltaArgs args{
-      .q = operand({kBatch, kHeads, kDim}),
-      .k = operand({kBatch, kHeads, kDim}),
-      .v = operand({kBatch, kHeads, kDim}),
-      .a = operand({kBatch, kHeads}),
-      .b = operand({kBatch, kHeads}),
+      .q = operand({batch, kHeads, kDim}),
+      .k = operand({batch, kHeads, kDim}),
+      .v = operand({batch, kHeads, kDim}),
+      .a = operand({batch, kHeads}),
+      .b = operand({batch, kHeads}),
       .a_log = {},
       .dt_bias = {},
-      .recurrent_state = Tensor::zeros(DType::F32, {kBatch, kHeads, kDim, kDim}, device),
+      .recurrent_state = Tensor::zeros(DType::F32, {batch, kHeads, kDim, kDim}, device),
       .cu_seqlens_q = ends,
-      .slot_ids = ends.slice(0, 0, kBatch),
+      .slot_ids = ends.slice(0, 0, batch),
       .b_sigmoid = true,
       .qk_l2_norm = true,
-      .out = operand({kBatch, kHeads, kDim}),
+      .out = operand({batch, kHeads, kDim}),
       .max_query_len = 1};
   run({.name = "gated delta update, 64 x 32 x 128 x 128",
-       .bytes = kBatch * kHeads * kDim * (2 * kDim * 4 + 4 * 2),
+       .bytes = batch * kHeads * kDim * (2 * kDim * 4 + 4 * 2),
        .goal = 0.85,
        .work = [&] { gated_delta_update(args); }});
 }
@@ -295,13 +312,14 @@ void recurrent_case(const std::shared_ptr<Device>& device, const Run& run) {
 
 void for_each_gpu_case(const std::shared_ptr<Device>& device,
                        const std::shared_ptr<Device>& fast,
-                       const Run& run) {
-  append_cases(device, run);
-  decode_cases(device, fast, run);
-  latency_cases(device, run);
-  prefill_cases(device, fast, run);
-  copy_case(device, run);
-  recurrent_case(device, run);
+                       const Run& run,
+                       std::int64_t shrink) {
+  append_cases(device, run, shrink);
+  decode_cases(device, fast, run, shrink);
+  latency_cases(device, run, shrink);
+  prefill_cases(device, fast, run, shrink);
+  copy_case(device, run, shrink);
+  recurrent_case(device, run, shrink);
 }
 
 }  // namespace octavo::bench

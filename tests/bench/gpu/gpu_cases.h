@@ -23,9 +23,11 @@ struct GpuCase {
 };
 
 /// One at a time, each gone before the next is made: `run` is called with every case.
-/// `device` computes exactly, `fast` on float tensor cores.
+/// `device` computes exactly, `fast` on float tensor cores. `shrink`: so many times shorter
+/// contexts, and fewer sequences, than what is measured; for tests.
 void for_each_gpu_case(const std::shared_ptr<Device>& device,
                        const std::shared_ptr<Device>& fast,
-                       const std::function<void(const GpuCase&)>& run);
+                       const std::function<void(const GpuCase&)>& run,
+                       std::int64_t shrink = 1);
 
 }  // namespace octavo::bench

@@ -11,7 +11,7 @@
 namespace octavo::simulated_gpu {
 namespace {
 
-std::uint32_t add(std::uint32_t old, std::uint32_t x) {
+std::uint32_t increased(std::uint32_t old, std::uint32_t x) {
   return old + x;
 }
 // Counts to x and begins again.
@@ -37,7 +37,7 @@ void atomic(Warp& warp, const Instruction& instruction, Mask lanes) {
 
 // cp.async [to], [from], size, read size: operands 0 and 1 are addresses with an offset each; that
 // of `to` is none, as nvcc writes these from assembly that names registers alone.
-void copy(Warp& warp, const Instruction& instruction, Mask lanes) {
+void issue_copy(Warp& warp, const Instruction& instruction, Mask lanes) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1u) == 0) {
       continue;
@@ -64,11 +64,11 @@ void copy(Warp& warp, const Instruction& instruction, Mask lanes) {
   }
 }
 
-void commit(Warp& warp, const Instruction& /*instruction*/, Mask lanes) {
+void commit_copies(Warp& warp, const Instruction& /*instruction*/, Mask lanes) {
   warp.copies().commit(lanes);
 }
 
-void wait(Warp& warp, const Instruction& instruction, Mask lanes) {
+void wait_for_copies(Warp& warp, const Instruction& instruction, Mask lanes) {
   warp.copies().wait(lanes, instruction.number, warp.block().shared());
 }
 
@@ -84,13 +84,13 @@ void add_atomics_and_copies(InstructionSet& set) {
     definition.form.execute = execute;
     set.add(opcode, definition);
   };
-  add_with("atom.shared.add.u32", "waw", &atomic<&find_shared, &add>);
+  add_with("atom.shared.add.u32", "waw", &atomic<&find_shared, &increased>);
   add_with("atom.global.inc.u32", "waw", &atomic<&find_global, &count_to>);
   add_with("membar.gl", "", &nothing);
-  add_with("cp.async.cg.shared.global", "wdnw", &copy);
-  add_with("cp.async.ca.shared.global", "wdnw", &copy);
-  add_with("cp.async.commit_group", "", &commit);
-  add_with("cp.async.wait_group", "n", &wait);
+  add_with("cp.async.cg.shared.global", "wdnw", &issue_copy);
+  add_with("cp.async.ca.shared.global", "wdnw", &issue_copy);
+  add_with("cp.async.commit_group", "", &commit_copies);
+  add_with("cp.async.wait_group", "n", &wait_for_copies);
 }
 
 }  // namespace octavo::simulated_gpu

@@ -1,5 +1,6 @@
 // Events.
 #include <algorithm>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -88,6 +89,26 @@ cudaError_t find_asked(Runtime& runtime, cudaEvent_t handle, Event*& event) {
   return cudaSuccess;
 }
 
+// A microsecond for each piece of work in between.
+cudaError_t elapsed(Runtime& runtime, cudaEvent_t from, cudaEvent_t to, float& time_ms) {
+  Event* begin = nullptr;
+  Event* end = nullptr;
+  for (const auto& [handle, event] : {std::pair{from, &begin}, {to, &end}}) {
+    const cudaError_t status = find_asked(runtime, handle, *event);
+    if (status != cudaSuccess) {
+      return status;
+    }
+    if ((*event)->recorded == nullptr) {
+      return cudaErrorInvalidResourceHandle;
+    }
+  }
+  if (!begin->recorded->is_done || !end->recorded->is_done) {
+    return cudaErrorNotReady;
+  }
+  time_ms = static_cast<float>(end->recorded->turn - begin->recorded->turn) * 1e-3f;
+  return cudaSuccess;
+}
+
 }  // namespace
 }  // namespace octavo::simulated_gpu
 
@@ -106,6 +127,10 @@ cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*fl
     runtime.events[*event].gpu = &runtime.current_gpu();
     return cudaSuccess;
   });
+}
+
+cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
 cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {
@@ -139,6 +164,13 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t handle) {
         runtime.wait_for(event->recorded);
         return event->gpu->lost;
       });
+}
+
+cudaError_t CUDARTAPI cudaEventElapsedTime(float* time_ms, cudaEvent_t from, cudaEvent_t to) {
+  return octavo::simulated_gpu::call("cudaEventElapsedTime", [&](Runtime& runtime) {
+    return time_ms == nullptr ? cudaErrorInvalidValue
+                              : octavo::simulated_gpu::elapsed(runtime, from, to, *time_ms);
+  });
 }
 
 cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t handle) {

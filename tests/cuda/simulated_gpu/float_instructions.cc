@@ -15,19 +15,19 @@ float one_nan(float x) {
   return x == x ? x : std::bit_cast<float>(0x7FFFFFFFu);
 }
 
-float add(float a, float b) {
+float sum(float a, float b) {
   return one_nan(a + b);
 }
-float subtract(float a, float b) {
+float difference(float a, float b) {
   return one_nan(a - b);
 }
-float multiply(float a, float b) {
+float product(float a, float b) {
   return one_nan(a * b);
 }
-float divide(float a, float b) {
+float quotient(float a, float b) {
   return one_nan(a / b);
 }
-float multiply_add(float a, float b, float c) {
+float fused(float a, float b, float c) {
   return one_nan(std::fma(a, b, c));
 }
 float root(float a) {
@@ -35,13 +35,13 @@ float root(float a) {
 }
 
 // The other one of a NaN; -0 is less than 0.
-float greatest(float a, float b) {
+float greater_number(float a, float b) {
   if (a == b) {
     return std::signbit(a) ? b : a;
   }
   return one_nan(a != a || a < b ? b : a);
 }
-float least(float a, float b) {
+float lesser_number(float a, float b) {
   if (a == b) {
     return std::signbit(a) ? a : b;
   }
@@ -68,14 +68,14 @@ float power_of_two(float a) {
 }  // namespace
 
 void add_float_instructions(InstructionSet& set) {
-  add_lanewise<&add>(set, "add.rn.f32");
-  add_lanewise<&subtract>(set, "sub.rn.f32");
-  add_lanewise<&multiply>(set, "mul.rn.f32");
-  add_lanewise<&divide>(set, "div.rn.f32");
-  add_lanewise<&multiply_add>(set, "fma.rn.f32");
+  add_lanewise<&sum>(set, "add.rn.f32");
+  add_lanewise<&difference>(set, "sub.rn.f32");
+  add_lanewise<&product>(set, "mul.rn.f32");
+  add_lanewise<&quotient>(set, "div.rn.f32");
+  add_lanewise<&fused>(set, "fma.rn.f32");
   add_lanewise<&root>(set, "sqrt.rn.f32");
-  add_lanewise<&greatest>(set, "max.f32");
-  add_lanewise<&least>(set, "min.f32");
+  add_lanewise<&greater_number>(set, "max.f32");
+  add_lanewise<&lesser_number>(set, "min.f32");
   add_lanewise<&power_of_two>(set, "ex2.approx.ftz.f32");
 }
 

@@ -77,6 +77,14 @@ const Kernel* MachineRunner::load(const std::string& name) {
   return machine_.find(name);
 }
 
+std::vector<std::string> MachineRunner::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
 const KernelInterface* MachineRunner::find(const std::string& name) {
   const Kernel* const kernel = load(name);
   return kernel == nullptr ? nullptr : &Machine::interface_of(*kernel);
@@ -90,9 +98,9 @@ void MachineRunner::run(const std::string& name,
   machine_.run(*load(name), shape, parameters, memory, seed);
 }
 
-std::shared_ptr<KernelRunner> built_kernels(int capability) {
-  static std::map<int, std::shared_ptr<KernelRunner>> made;
-  std::shared_ptr<KernelRunner>& runner = made[capability];
+std::shared_ptr<MachineRunner> built_kernels(int capability) {
+  static std::map<int, std::shared_ptr<MachineRunner>> made;
+  std::shared_ptr<MachineRunner>& runner = made[capability];
   if (runner == nullptr) {
     runner = std::make_shared<MachineRunner>(OCTAVO_KEPT_DIR, capability);
   }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/cuda/simulated_gpu/kernel_runner.h"
 
@@ -18,6 +19,9 @@ class MachineRunner final : public KernelRunner {
   /// Of the PTX files in `folder`, those that a driver would choose for a GPU of `capability` (80
   /// or 90). Throws std::runtime_error when there are none.
   MachineRunner(const std::string& folder, int capability);
+
+  /// Mangled, in order.
+  std::vector<std::string> names() const;
 
   const KernelInterface* find(const std::string& name) override;
   void run(const std::string& name,
@@ -34,6 +38,6 @@ class MachineRunner final : public KernelRunner {
 };
 
 /// Of this build's library; the same one at every call of a process.
-std::shared_ptr<KernelRunner> built_kernels(int capability);
+std::shared_ptr<MachineRunner> built_kernels(int capability);
 
 }  // namespace octavo::simulated_gpu

@@ -99,7 +99,7 @@ constexpr ElementType kTypes[] = {
 };
 
 // `name`: "ld.global.nc", for every type and vector of it.
-void add_all(InstructionSet& set, const std::string& name, bool is_load, Handler execute) {
+void add_types(InstructionSet& set, const std::string& name, bool is_load, Handler execute) {
   for (const unsigned elements : {1u, 2u, 4u}) {
     for (const ElementType& type : kTypes) {
       if (elements * type.bytes > 16) {
@@ -121,14 +121,14 @@ void add_all(InstructionSet& set, const std::string& name, bool is_load, Handler
 }  // namespace
 
 void add_memory_instructions(InstructionSet& set) {
-  add_all(set, "ld.param", true, &load<&find_parameter>);
-  add_all(set, "ld.shared", true, &load<&find_shared>);
+  add_types(set, "ld.param", true, &load<&find_parameter>);
+  add_types(set, "ld.shared", true, &load<&find_shared>);
   // Caches are not modelled: .cg and .nc read what is there.
   for (const char* name : {"ld.global", "ld.global.nc", "ld.global.cg"}) {
-    add_all(set, name, true, &load<&find_global>);
+    add_types(set, name, true, &load<&find_global>);
   }
-  add_all(set, "st.shared", false, &store<&find_shared>);
-  add_all(set, "st.global", false, &store<&find_global>);
+  add_types(set, "st.shared", false, &store<&find_shared>);
+  add_types(set, "st.global", false, &store<&find_global>);
 }
 
 }  // namespace octavo::simulated_gpu

@@ -62,6 +62,7 @@ void Scheduler::run_first(Queue& queue) {
   work->act = nullptr;
   work->after.clear();
   work->is_done = true;
+  work->turn = ++turns_;
 }
 
 void Scheduler::run_any() {

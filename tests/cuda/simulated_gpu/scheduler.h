@@ -24,6 +24,7 @@ struct Work {
   std::vector<std::shared_ptr<Work>> after;
   Queue* queue = nullptr;
   bool is_done = false;
+  std::int64_t turn = 0;  ///< When it is done: as how many-eth of all work.
 };
 
 using WorkRef = std::shared_ptr<Work>;
@@ -61,6 +62,7 @@ class Scheduler {
 
   WorkTime time_;
   emulation::Random random_;
+  std::int64_t turns_ = 0;
   std::vector<std::shared_ptr<Queue>> queues_;
 };
 
