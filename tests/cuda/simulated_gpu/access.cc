@@ -39,7 +39,7 @@ std::byte* find_global(Warp& warp, const Access& access) {
           warp.block().misplaced(access.instruction, access.address, access.size_bytes)) {
     fail(warp, access, wrong);
   }
-  return reinterpret_cast<std::byte*>(access.address);
+  return warp.block().memory().host(access.address);
 }
 
 }  // namespace octavo::simulated_gpu

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace octavo::simulated_gpu {
 namespace {
@@ -25,20 +26,31 @@ void* pointer(std::uint64_t address) {
   throw std::system_error(errno, std::generic_category(), call);
 }
 
+std::uint64_t map(int protection, int flags, int file) {
+  void* const space = mmap(nullptr, kSpaceBytes, protection, flags | MAP_NORESERVE, file, 0);
+  if (space == MAP_FAILED) {
+    fail("mmap of the simulated GPUs' memory");
+  }
+  return reinterpret_cast<std::uint64_t>(space);
+}
+
 }  // namespace
 
 AddressSpace::AddressSpace() {
-  void* const space =
-      mmap(nullptr, kSpaceBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) {
-    fail("mmap of the simulated GPUs' addresses");
+  // A file in memory, since of one its pages can be given up from within a mapping.
+  const int file = memfd_create("simulated GPUs", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(kSpaceBytes)) != 0) {
+    fail("memfd_create of the simulated GPUs' memory");
   }
-  begin_ = reinterpret_cast<std::uint64_t>(space);
+  begin_ = map(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  host_begin_ = map(PROT_READ | PROT_WRITE, MAP_SHARED, file);
+  close(file);  // The mapping keeps it.
   next_ = begin_;
 }
 
 AddressSpace::~AddressSpace() {
   munmap(pointer(begin_), kSpaceBytes);
+  munmap(pointer(host_begin_), kSpaceBytes);
 }
 
 std::uint64_t AddressSpace::take(std::uint64_t size_bytes) {
@@ -48,9 +60,6 @@ std::uint64_t AddressSpace::take(std::uint64_t size_bytes) {
     return 0;
   }
   next_ = address + size_bytes;
-  if (opened_ > 0) {
-    protect(PROT_READ | PROT_WRITE);
-  }
   return address;
 }
 
@@ -62,38 +71,24 @@ void AddressSpace::drop(std::uint64_t begin, std::uint64_t size_bytes) {
   const std::uint64_t from = up(begin, kPageBytes);
   const std::uint64_t end = (begin + size_bytes) / kPageBytes * kPageBytes;
   if (from < end) {
-    madvise(pointer(from), end - from, MADV_DONTNEED);
+    madvise(pointer(from + host_offset()), end - from, MADV_REMOVE);
   }
 }
 
 void AddressSpace::zero(std::uint64_t begin, std::uint64_t size_bytes) {
+  constexpr std::uint64_t kMany = 256 * kPageBytes;
   const std::uint64_t from = up(begin, kPageBytes);
   const std::uint64_t end = (begin + size_bytes) / kPageBytes * kPageBytes;
+  const auto clear = [this](std::uint64_t first, std::uint64_t last) {
+    std::memset(pointer(first + host_offset()), 0, last - first);
+  };
   // Pages that are given up read as zero when they are next touched.
-  if (from >= end || madvise(pointer(from), end - from, MADV_DONTNEED) != 0) {
-    std::memset(pointer(begin), 0, size_bytes);
+  if (size_bytes < kMany || madvise(pointer(from + host_offset()), end - from, MADV_REMOVE) != 0) {
+    clear(begin, begin + size_bytes);
     return;
   }
-  std::memset(pointer(begin), 0, from - begin);
-  std::memset(pointer(end), 0, begin + size_bytes - end);
-}
-
-void AddressSpace::open() {
-  if (opened_++ == 0) {
-    protect(PROT_READ | PROT_WRITE);
-  }
-}
-
-void AddressSpace::close() {
-  if (--opened_ == 0) {
-    protect(PROT_NONE);
-  }
-}
-
-void AddressSpace::protect(int how) {
-  if (mprotect(pointer(begin_), up(next_ - begin_ + 1, kPageBytes), how) != 0) {
-    fail("mprotect of the simulated GPUs' memory");
-  }
+  clear(begin, from);
+  clear(end, begin + size_bytes);
 }
 
 }  // namespace octavo::simulated_gpu

@@ -1,5 +1,5 @@
-// AddressSpace: addresses of GPUs' memory. None is given twice, and the host can touch them only
-// while work is being done.
+// AddressSpace: addresses of GPUs' memory, and the memory. No address is given twice, and the host
+// cannot touch one: what is there it finds elsewhere, which only the runtime knows.
 //
 // Owned by the Runtime. Threads: one at a time.
 #pragma once
@@ -15,38 +15,22 @@ class AddressSpace {
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
+  /// From an address to where the host finds what is there.
+  std::uint64_t host_offset() const { return host_begin_ - begin_; }
+
   /// Aligned to 256 and to no more; 0 when there are none left.
   std::uint64_t take(std::uint64_t size_bytes);
   /// Whether the address is one of these, taken or not.
   bool holds(std::uint64_t address) const;
   /// Nobody needs the contents any more.
   void drop(std::uint64_t begin, std::uint64_t size_bytes);
-
-  /// Sets memory to zero; costs nothing for whole pages that nobody touches.
-  static void zero(std::uint64_t begin, std::uint64_t size_bytes);
-
-  /// Within: the host can read and write everything that was taken.
-  void open();
-  void close();
+  /// Sets memory to zero; costs nothing for many pages that nobody touches.
+  void zero(std::uint64_t begin, std::uint64_t size_bytes);
 
  private:
-  void protect(int how);
-
   std::uint64_t begin_ = 0;
+  std::uint64_t host_begin_ = 0;
   std::uint64_t next_ = 0;
-  int opened_ = 0;
-};
-
-/// Opens an AddressSpace for its scope.
-class OpenedSpace {
- public:
-  explicit OpenedSpace(AddressSpace& space) : space_(space) { space_.open(); }
-  ~OpenedSpace() { space_.close(); }
-  OpenedSpace(const OpenedSpace&) = delete;
-  OpenedSpace& operator=(const OpenedSpace&) = delete;
-
- private:
-  AddressSpace& space_;
 };
 
 }  // namespace octavo::simulated_gpu

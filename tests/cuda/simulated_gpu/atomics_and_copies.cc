@@ -58,8 +58,8 @@ void issue_copy(Warp& warp, const Instruction& instruction, Mask lanes) {
         (read > 0 && warp.block().misplaced(instruction, from, size) != nullptr)) {
       warp.fail(instruction, lane, "an asynchronous copy from no place of global memory");
     }
-    const AsyncCopy issued{to, reinterpret_cast<const std::byte*>(from),
-                           static_cast<std::uint8_t>(size), static_cast<std::uint8_t>(read)};
+    const AsyncCopy issued{to, warp.block().memory().host(from), static_cast<std::uint8_t>(size),
+                           static_cast<std::uint8_t>(read)};
     warp.copies().issue(lane, issued, warp.block().copies_at_once(), shared);
   }
 }

@@ -43,6 +43,8 @@ class BlockRun {
   /// Whether a copy that may happen now or later happens now.
   bool copies_at_once() { return seed_ != 0 && random_.below(2) == 0; }
 
+  const GpuMemory& memory() const { return memory_; }
+
   /// What keeps an instruction from reaching global memory; null when nothing does.
   const char* misplaced(const Instruction& instruction,
                         std::uint64_t address,

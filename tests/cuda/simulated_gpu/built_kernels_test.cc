@@ -2,8 +2,9 @@
 // comes to it.
 #include <string>
 
-#include "tests/cuda/simulated_gpu/machine_runner.h"
 #include <gtest/gtest.h>
+
+#include "tests/cuda/simulated_gpu/machine_runner.h"
 
 namespace octavo::simulated_gpu {
 namespace {

@@ -1,14 +1,15 @@
 // What gpu_bandwidth times, small enough for a simulated GPU: every case is queued, captured in a
 // graph and replayed as it would be there. Times mean nothing here.
+#include "tests/bench/gpu/gpu_cases.h"
+
 #include <memory>
 #include <set>
 #include <string>
 
-#include "tests/bench/gpu/gpu_cases.h"
-#include "tests/bench/gpu/gpu_timer.h"
-
 #include "octavo/cuda/cuda_device.h"
 #include <gtest/gtest.h>
+
+#include "tests/bench/gpu/gpu_timer.h"
 
 namespace octavo::simulated_gpu {
 namespace {

@@ -34,7 +34,7 @@ void forget(Gpu& gpu, std::uint64_t begin) {
 
 void make(Runtime& runtime, Gpu& gpu, std::uint64_t begin, std::uint64_t size_bytes) {
   gpu.memory.add(begin, size_bytes);
-  poison(begin, size_bytes, runtime.scheduler.random());
+  poison(gpu.memory.host(begin), size_bytes, runtime.scheduler.random());
 }
 
 void unmake(Runtime& runtime, Gpu& gpu, std::uint64_t begin) {
@@ -67,7 +67,6 @@ cudaError_t allocate_now(Runtime& runtime, void** data, std::size_t size_bytes) 
   if (begin == 0) {
     return cudaErrorMemoryAllocation;
   }
-  const OpenedSpace opened(runtime.space);
   make(runtime, gpu, begin, size_bytes);
   *data = reinterpret_cast<void*>(begin);
   return cudaSuccess;
@@ -151,7 +150,7 @@ cudaError_t pin(Runtime& runtime, void** data, std::size_t size_bytes) {
   }
   PinnedRange range{size_bytes, true, std::make_unique<std::byte[]>(size_bytes + 1)};
   const std::uint64_t begin = address_of(range.bytes.get());
-  poison(begin, size_bytes, runtime.scheduler.random());
+  poison(range.bytes.get(), size_bytes, runtime.scheduler.random());
   *data = range.bytes.get();
   runtime.pinned[begin] = std::move(range);
   return cudaSuccess;
@@ -166,7 +165,7 @@ cudaError_t unpin(Runtime& runtime, void* data) {
   if (found == runtime.pinned.end() || !found->second.is_live) {
     return cudaErrorInvalidValue;
   }
-  poison(found->first, found->second.size_bytes, runtime.scheduler.random());
+  poison(found->second.bytes.get(), found->second.size_bytes, runtime.scheduler.random());
   found->second.is_live = false;
   return cudaSuccess;
 }

@@ -17,6 +17,7 @@ Runtime::Runtime(const RuntimeOptions& how) : options(how), scheduler(how.time, 
   for (int ordinal = 0; ordinal < options.num_gpus; ++ordinal) {
     Gpu& gpu = *gpus.emplace_back(std::make_unique<Gpu>());
     gpu.ordinal = ordinal;
+    gpu.memory = GpuMemory(space.host_offset());
     gpu.legacy.gpu = &gpu;
     gpu.legacy.is_legacy = true;
     gpu.legacy.queue = scheduler.make_queue();
@@ -62,10 +63,9 @@ void Runtime::finish_gpu(const Gpu& gpu) {
   }
 }
 
-void poison(std::uint64_t begin, std::uint64_t size_bytes, emulation::Random& random) {
+void poison(std::byte* to, std::uint64_t size_bytes, emulation::Random& random) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
   size_bytes = std::min(size_bytes, kMostBytes);
-  auto* to = reinterpret_cast<unsigned char*>(begin);
   while (size_bytes > 0) {
     const std::uint64_t noise = random.next();
     const std::uint64_t part = std::min<std::uint64_t>(size_bytes, sizeof noise);

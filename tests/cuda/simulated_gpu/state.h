@@ -156,6 +156,6 @@ struct Runtime {
 int& current_ordinal();
 
 /// Fills memory with noise; of what is larger than tests fill, the beginning.
-void poison(std::uint64_t begin, std::uint64_t size_bytes, emulation::Random& random);
+void poison(std::byte* to, std::uint64_t size_bytes, emulation::Random& random);
 
 }  // namespace octavo::simulated_gpu

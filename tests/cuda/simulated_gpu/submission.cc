@@ -29,7 +29,6 @@ WorkRef enqueue(Runtime& runtime, Stream& stream, Act act, std::vector<WorkRef> 
     if (gpu.lost != cudaSuccess || act == nullptr) {
       return;
     }
-    const OpenedSpace opened(runtime.space);
     try {
       act(gpu);
     } catch (const Fault& fault) {

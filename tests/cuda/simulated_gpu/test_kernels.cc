@@ -73,7 +73,8 @@ std::shared_ptr<TestKernels> make_add_one() {
                    throw MachineError("add_one: outside of what is allocated");
                  }
                  for (std::uint64_t i = 0; i < count; ++i) {
-                   ++reinterpret_cast<unsigned char*>(data)[i];
+                   std::byte& byte = memory.host(data)[i];
+                   byte = static_cast<std::byte>(std::to_integer<unsigned>(byte) + 1);
                  }
                });
   return kernels;

@@ -17,6 +17,10 @@ struct Copy {
   std::size_t size_bytes;
 };
 
+std::byte* place_of(const Gpu& gpu, const void* data) {
+  return gpu.memory.host(address_of(data));
+}
+
 bool overlap(const Copy& copy) {
   const std::uint64_t to = address_of(copy.to);
   const std::uint64_t from = address_of(copy.from);
@@ -31,7 +35,7 @@ cudaError_t copy_within(Runtime& runtime, Stream& stream, const Copy& copy) {
   return submit(runtime, stream, [copy](Gpu& gpu) {
     require_allocated(gpu, copy.from, copy.size_bytes, "the source of a copy");
     require_allocated(gpu, copy.to, copy.size_bytes, "the destination of a copy");
-    std::memcpy(copy.to, copy.from, copy.size_bytes);
+    std::memcpy(place_of(gpu, copy.to), place_of(gpu, copy.from), copy.size_bytes);
   });
 }
 
@@ -46,7 +50,7 @@ cudaError_t copy_to_device(Runtime& runtime, Stream& stream, const Copy& copy, W
         [&runtime, copy](Gpu& gpu) {
           require_pinned(runtime, copy.from, copy.size_bytes, "the source of a copy");
           require_allocated(gpu, copy.to, copy.size_bytes, "the destination of a copy");
-          std::memcpy(copy.to, copy.from, copy.size_bytes);
+          std::memcpy(place_of(gpu, copy.to), copy.from, copy.size_bytes);
         },
         made);
   }
@@ -56,7 +60,7 @@ cudaError_t copy_to_device(Runtime& runtime, Stream& stream, const Copy& copy, W
       runtime, stream,
       [to = copy.to, staged = std::move(staged)](Gpu& gpu) {
         require_allocated(gpu, to, staged.size(), "the destination of a copy");
-        std::memcpy(to, staged.data(), staged.size());
+        std::memcpy(place_of(gpu, to), staged.data(), staged.size());
       },
       made);
 }
@@ -72,7 +76,7 @@ cudaError_t copy_to_host(Runtime& runtime, Stream& stream, const Copy& copy, boo
     if (is_pinned) {
       require_pinned(runtime, copy.to, copy.size_bytes, "the destination of a copy");
     }
-    std::memcpy(copy.to, copy.from, copy.size_bytes);
+    std::memcpy(copy.to, place_of(gpu, copy.from), copy.size_bytes);
   };
   WorkRef work;
   const cudaError_t status = is_pinned ? submit(runtime, stream, std::move(act), &work)
@@ -145,12 +149,12 @@ cudaError_t fill(Runtime& runtime, Stream* stream, void* data, int value, std::s
     return cudaErrorInvalidValue;
   }
   ++runtime.queued;
-  return submit(runtime, *stream, [data, value, size_bytes](Gpu& gpu) {
+  return submit(runtime, *stream, [&runtime, data, value, size_bytes](Gpu& gpu) {
     require_allocated(gpu, data, size_bytes, "what a fill writes");
     if (value == 0) {
-      AddressSpace::zero(address_of(data), size_bytes);
+      runtime.space.zero(address_of(data), size_bytes);
     } else {
-      std::memset(data, value, size_bytes);
+      std::memset(place_of(gpu, data), value, size_bytes);
     }
   });
 }
