@@ -261,7 +261,8 @@ class CudaDevice final : public KernelDevice {
 };
 
 void check_options(const CudaDeviceOptions& options) {
-  const int count = cuda_device_count();
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "make_cuda_device: cudaGetDeviceCount");
   if (options.ordinal < 0 || options.ordinal >= count) {
     throw Error(ErrorCode::InvalidArgument, "make_cuda_device: ordinal " +
                                                 std::to_string(options.ordinal) +

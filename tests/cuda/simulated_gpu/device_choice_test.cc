@@ -19,7 +19,7 @@ TEST(DeviceChoice, OptionsAreChecked) {
   reset({.num_gpus = 0});
   EXPECT_EQ(cuda_device_count(), 0);
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
-  EXPECT_EQ(refusal({}), ErrorCode::InvalidArgument);
+  EXPECT_EQ(refusal({}), ErrorCode::DeviceError);
 }
 
 TEST(DeviceChoice, AnOldGpuIsRefused) {

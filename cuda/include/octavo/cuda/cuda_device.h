@@ -40,7 +40,8 @@ struct CudaDeviceOptions {
 int cuda_device_count() noexcept;
 
 /// Raises InvalidArgument for an ordinal that is none or sizes that are too small, Unimplemented
-/// for a GPU below compute capability 8.0, ResourceExhausted and DeviceError.
+/// for a GPU below compute capability 8.0, ResourceExhausted, and DeviceError, also where there is
+/// no GPU at all.
 std::shared_ptr<Device> make_cuda_device(const CudaDeviceOptions& options = {});
 
 /// Makes `stream` (a cudaStream_t) the one that this thread's operations go to, until it is gone.
