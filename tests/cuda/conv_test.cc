@@ -23,7 +23,7 @@ ConvDTypes drawn(Numbers& numbers) {
 TEST(CudaConv, DecodeStepsOfEveryWidthHaveTheReferencesBits) {
   Numbers numbers(1);
   std::uint64_t seed = 0;
-  for (const std::int64_t width : {0, 1, 2, 3, 4, 5, 17, 256}) {
+  for (const std::int64_t width : {0, 1, 2, 3, 4, 5, 7, 17, 256}) {
     for (const std::int64_t dim : {1, 40, 130, 516}) {
       ++seed;
       check({.dim = dim,
