@@ -190,14 +190,25 @@ TEST(Attend, PartialResultsMayLieAnywhere) {
       to.deallocate(memory, size_bytes);
     });
   };
-  for (TestedOptions options : {kTuned, kGeneral}) {
-    options.attend_workspace_bytes = 30000;
-    const Model model{.kv_heads = 2, .group = 3, .window = 300};
-    Placement placement{.partials = true};
-    const Results expected = run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}});
-    placement.device = [&] { return shifted(device_under_test(options)); };
-    EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 600}}, {{{0, 3}, {1, 1}}})),
-              "");
+  const Step step = {{0, 3}, {1, 1}};
+  for (const KVCodec keys : {KVCodec::None, KVCodec::Int8}) {
+    for (const KVCodec values : {KVCodec::None, KVCodec::Int8}) {
+      const Model model{.kv_heads = 2,
+                        .group = 3,
+                        .k_quant = {.codec = keys},
+                        .v_quant = {.codec = values},
+                        .window = 300};
+      Placement placement{.partials = true};
+      const Results expected = run_after(model, placement, {{0, 600}}, {step});
+      for (TestedOptions options : {kTuned, kGeneral}) {
+        options.attend_workspace_bytes = 30000;
+        placement.device = [&] { return shifted(device_under_test(options)); };
+        if (keys == values || !options.tuned_only) {  // The others have no tuned kernel.
+          EXPECT_EQ(difference(expected, run_after(model, placement, {{0, 600}}, {step})), "")
+              << name_of(model, placement);
+        }
+      }
+    }
   }
 }
 
