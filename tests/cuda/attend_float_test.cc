@@ -35,16 +35,19 @@ TEST_P(EveryKernel, GivesTheBitsOfTheReference) {
     model.group = group;
     model.kv_heads = group == 1 ? 2 : 1;
     const Placement placement{.block_size = 16, .partials = group == 4};
-    // A full chunk and the beginning of another.
-    EXPECT_EQ(difference_from_reference(model, placement, {{0, 299}}, {{{0, 1}}}, kTuned), "")
-        << "group " << group;
+    // A full chunk, and the beginning or most of another.
+    for (const int before : {299, 470}) {
+      EXPECT_EQ(difference_from_reference(model, placement, {{0, before}}, {{{0, 1}}}, kTuned), "")
+          << "group " << group << " behind " << before;
+    }
     // All there is to it: the compiler made each kernel by itself.
-    model.window = 270;
+    // A first chunk whose beginning nobody sees, and a second.
+    model.window = 430;
     model.soft_cap = 5.0f;
     model.sinks = true;
-    EXPECT_EQ(
-        difference_from_reference(model, placement, {{0, 290}, {1, 9}}, {{{0, 2}, {1, 3}}}, kTuned),
-        "")
+    EXPECT_EQ(difference_from_reference(model, placement, {{0, 450}, {1, 140}}, {{{0, 2}, {1, 3}}},
+                                        kTuned),
+              "")
         << "group " << group << ", with a window, a cap and sinks";
   }
 }
