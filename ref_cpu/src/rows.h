@@ -4,8 +4,8 @@
 // inside other dispatched loops. Source and destination must not overlap. Usable from any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "float_bits.h"
 #include "octavo/dtype.h"
@@ -30,8 +30,8 @@ OCTAVO_LANES float decode_element(DType dtype, const void* data, std::int64_t in
 OCTAVO_LANES void decode_row_lanes(
     DType dtype, const void* data, std::int64_t first, std::int64_t n, float* values) noexcept {
   if (dtype == DType::F32) {
-    std::memcpy(values, static_cast<const float*>(data) + first,
-                static_cast<std::size_t>(n) * sizeof *values);
+    std::copy_n(static_cast<const float*>(data) + first, n,
+                values);  // Of no data too, when n is 0.
   } else if (dtype == DType::F16) {
     const auto* codes = static_cast<const std::uint16_t*>(data) + first;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -48,8 +48,7 @@ OCTAVO_LANES void decode_row_lanes(
 OCTAVO_LANES void encode_row_lanes(
     DType dtype, const float* values, std::int64_t n, void* data, std::int64_t first) noexcept {
   if (dtype == DType::F32) {
-    std::memcpy(static_cast<float*>(data) + first, values,
-                static_cast<std::size_t>(n) * sizeof *values);
+    std::copy_n(values, n, static_cast<float*>(data) + first);
   } else if (dtype == DType::F16) {
     auto* codes = static_cast<std::uint16_t*>(data) + first;
     for (std::int64_t i = 0; i < n; ++i) {
