@@ -26,7 +26,7 @@ constexpr std::string_view kNoClock =
     "nothing in sim depends on a clock; time is simulated, or measured where the call is made";
 constexpr std::string_view kSeeded = "every random number comes from a seed that can be repeated";
 
-constexpr std::array<Ban, 37> kBans{{
+constexpr std::array<Ban, 38> kBans{{
     {"uniform_int_distribution", Where::Everywhere, kOwnRandom},
     {"uniform_real_distribution", Where::Everywhere, kOwnRandom},
     {"bernoulli_distribution", Where::Everywhere, kOwnRandom},
@@ -50,7 +50,7 @@ constexpr std::array<Ban, 37> kBans{{
     {"time(", Where::Decisions, kNoClock},
     {"clock(", Where::Decisions, kNoClock},
     {"gettimeofday(", Where::Decisions, kNoClock},
-    {"clock_gettime(", Where::Decisions, kNoClock},
+    {"clock_gettime(", Where::Stopwatch, kNoClock},
     {"utc_clock", Where::Decisions, kNoClock},
     {"high_resolution_clock", Where::Decisions, kNoClock},
     {"steady_clock", Where::Stopwatch, kNoClock},
@@ -66,6 +66,7 @@ constexpr std::array<Ban, 37> kBans{{
      "nothing depends on the time of day; take the time from the trace or the caller"},
     {"std::cout", Where::Decisions, "a library does not print; return it, or take a stream"},
     {"steady_clock", Where::Core, "core has no clock; measure where the call is made"},
+    {"clock_gettime(", Where::Core, "core has no clock; measure where the call is made"},
 }};
 
 bool applies(Where where, const Source& source) {

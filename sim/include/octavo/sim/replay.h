@@ -56,7 +56,7 @@ struct ReplayRun {
   std::int64_t evicted_blocks = 0;
   std::int64_t bound_blocks_max = 0;   ///< The most that live requests held.
   std::int64_t parked_blocks_max = 0;  ///< The most that were kept for later ones.
-  double seconds = 0;                  ///< Wall time of serving, reading the trace left out.
+  double seconds = 0;                  ///< Processor time of serving, without reading the trace.
   std::uint64_t digest = 0;            ///< Of the manager at the end, see BlockManager::digest.
 
   double hit_rate() const {
