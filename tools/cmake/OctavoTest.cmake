@@ -4,9 +4,9 @@ include(GoogleTest)
 #             [TIMEOUT seconds] [WHOLE])
 #
 # A GoogleTest program, registered test by test under its label; with WHOLE not at all: whoever asks
-# for that registers runs of it (octavo_shards). RapidCheck is at hand in all of
-# them; its headers are SYSTEM ones since they are not clean under our warnings. The sources see
-# OCTAVO_SOURCE_DIR, the absolute path of the checkout.
+# for that registers runs of it (octavo_shards). RapidCheck is at hand in all of them; its headers
+# are SYSTEM ones since they are not clean under our warnings. The sources see OCTAVO_SOURCE_DIR, the
+# absolute path of the checkout.
 function(octavo_test name)
   cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -35,7 +35,7 @@ function(octavo_test name)
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# octavo_shards(NAME PROGRAM LABEL unit|... SHARDS n [TIMEOUT seconds] [ENVIRONMENT a=b ...])
+# octavo_shards(NAME PROGRAM LABEL unit|... SHARDS n TIMEOUT seconds [ENVIRONMENT a=b ...])
 #
 # n runs of one program, each of a part of its tests, for programs that take long to start.
 function(octavo_shards name program)

@@ -3,6 +3,7 @@
 //
 // OCTAVO_SIMULATED_CAPABILITY: 80 or 90 (90). OCTAVO_SIMULATED_TIME: eager, lazy or random
 // (random). OCTAVO_SIMULATED_SEED: of all that is drawn (1).
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -33,6 +34,13 @@ RuntimeOptions options() {
 
 class FreshGpu final : public testing::EmptyTestEventListener {
  private:
+  // Nobody discovers these tests one by one: a program without any would pass for ever.
+  void OnTestProgramStart(const testing::UnitTest& program) override {
+    if (program.total_test_count() == 0) {
+      std::fputs("no test was linked into this program\n", stderr);
+      std::exit(EXIT_FAILURE);
+    }
+  }
   void OnTestStart(const testing::TestInfo& /*test*/) override { reset(options()); }
   void OnTestEnd(const testing::TestInfo& /*test*/) override {
     EXPECT_EQ(last_fault(), "");

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "tests/cuda/simulated_gpu/runtime/call.h"
+#include "tests/cuda/simulated_gpu/runtime/kernel_names.h"
 #include "tests/cuda/simulated_gpu/runtime/submission.h"
 
 namespace octavo::simulated_gpu {
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kUnaskedSharedBytes = 48 << 10;
 
-/// By the address of the host's stub. Made known before main, and the same ever after.
+/// By the address of the host's function of that kernel, which a launch names. Those that nvcc made
+/// are there before main begins.
 std::map<const void*, std::string>& kernel_names() {
   static auto* const names = new std::map<const void*, std::string>;
   return *names;
@@ -43,7 +45,7 @@ bool is_within(const dim3& size, std::array<unsigned, 3> most) {
 }
 
 cudaError_t check_shape(const Runtime& runtime,
-                        const void* stub,
+                        const void* host_function,
                         const KernelInterface& kernel,
                         const CallConfiguration& shape) {
   const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
@@ -54,7 +56,7 @@ cudaError_t check_shape(const Runtime& runtime,
   if (threads > kernel.threads_max) {
     return cudaErrorInvalidValue;
   }
-  const auto asked = runtime.dynamic_shared_bytes.find(stub);
+  const auto asked = runtime.dynamic_shared_bytes.find(host_function);
   const std::int64_t allowed =
       asked == runtime.dynamic_shared_bytes.end()
           ? std::max<std::int64_t>(0, kUnaskedSharedBytes - kernel.static_shared_bytes)
@@ -94,36 +96,37 @@ Act to_act(Runtime& runtime,
   };
 }
 
-const KernelInterface* find_kernel(const Runtime& runtime, const void* stub) {
-  const auto name = kernel_names().find(stub);
+const KernelInterface* find_kernel(const Runtime& runtime, const void* host_function) {
+  const auto name = kernel_names().find(host_function);
   return name == kernel_names().end() || runtime.options.kernels == nullptr
              ? nullptr
              : runtime.options.kernels->find(name->second);
 }
 
 cudaError_t launch(Runtime& runtime,
-                   const void* stub,
+                   const void* host_function,
                    const CallConfiguration& shape,
                    void* const* arguments) {
   Stream* const stream = runtime.find_stream(shape.stream);
   if (stream == nullptr || stream->gpu != &runtime.current_gpu()) {
     return cudaErrorInvalidResourceHandle;
   }
-  const KernelInterface* const kernel = find_kernel(runtime, stub);
+  const KernelInterface* const kernel = find_kernel(runtime, host_function);
   if (kernel == nullptr) {
     return cudaErrorNoKernelImageForDevice;
   }
-  const cudaError_t status = check_shape(runtime, stub, *kernel, shape);
+  const cudaError_t status = check_shape(runtime, host_function, *kernel, shape);
   if (status != cudaSuccess) {
     return status;
   }
   ++runtime.queued;
-  return submit(runtime, *stream,
-                to_act(runtime, kernel_names()[stub], to_shape(shape), packed(*kernel, arguments)));
+  return submit(
+      runtime, *stream,
+      to_act(runtime, kernel_names()[host_function], to_shape(shape), packed(*kernel, arguments)));
 }
 
-cudaError_t set_dynamic_shared(Runtime& runtime, const void* stub, int size_bytes) {
-  const KernelInterface* const kernel = find_kernel(runtime, stub);
+cudaError_t set_dynamic_shared(Runtime& runtime, const void* host_function, int size_bytes) {
+  const KernelInterface* const kernel = find_kernel(runtime, host_function);
   if (kernel == nullptr) {
     return cudaErrorInvalidDeviceFunction;
   }
@@ -131,15 +134,16 @@ cudaError_t set_dynamic_shared(Runtime& runtime, const void* stub, int size_byte
       size_bytes + std::int64_t{kernel->static_shared_bytes} > shared_bytes_max(runtime)) {
     return cudaErrorInvalidValue;
   }
-  runtime.dynamic_shared_bytes[stub] = size_bytes;
+  runtime.dynamic_shared_bytes[host_function] = size_bytes;
   return cudaSuccess;
 }
 
-void make_known(const void* stub, const char* name) {
-  with_runtime([&](Runtime&) { kernel_names()[stub] = name; });
+}  // namespace
+
+void name_kernel(const void* host_function, const std::string& name) {
+  with_runtime([&](Runtime&) { kernel_names()[host_function] = name; });
 }
 
-}  // namespace
 }  // namespace octavo::simulated_gpu
 
 using octavo::simulated_gpu::Runtime;
@@ -151,8 +155,8 @@ void** CUDARTAPI __cudaRegisterFatBinary(void* binary);
 void CUDARTAPI __cudaRegisterFatBinaryEnd(void** handle);
 void CUDARTAPI __cudaUnregisterFatBinary(void** handle);
 void CUDARTAPI __cudaRegisterFunction(void** handle,
-                                      const char* stub,
-                                      char* device_stub,
+                                      const char* host_function,
+                                      char* device_function,
                                       const char* name,
                                       int thread_limit,
                                       uint3* thread,
@@ -168,7 +172,7 @@ cudaError_t CUDARTAPI __cudaPopCallConfiguration(dim3* grid,
                                                  dim3* block,
                                                  std::size_t* shared_bytes,
                                                  void* stream);
-cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub);
+cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* host_function);
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel,
                                          dim3 grid,
                                          dim3 block,
@@ -186,8 +190,8 @@ void CUDARTAPI __cudaRegisterFatBinaryEnd(void** /*handle*/) {}
 void CUDARTAPI __cudaUnregisterFatBinary(void** /*handle*/) {}
 
 void CUDARTAPI __cudaRegisterFunction(void** /*handle*/,
-                                      const char* stub,
-                                      char* /*device_stub*/,
+                                      const char* host_function,
+                                      char* /*device_function*/,
                                       const char* name,
                                       int /*thread_limit*/,
                                       uint3* /*thread*/,
@@ -195,7 +199,7 @@ void CUDARTAPI __cudaRegisterFunction(void** /*handle*/,
                                       dim3* /*block_size*/,
                                       dim3* /*grid_size*/,
                                       int* /*warp_size*/) {
-  octavo::simulated_gpu::make_known(stub, name);
+  octavo::simulated_gpu::name_kernel(host_function, name);
 }
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid,
@@ -222,10 +226,22 @@ cudaError_t CUDARTAPI __cudaPopCallConfiguration(dim3* grid,
   return cudaSuccess;
 }
 
-// The stub asks once a process: it is as good a name of the kernel as any.
-cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
-  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(stub));
+// Asked once a process for each kernel: its host function is as good a name as any.
+cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(host_function));
   return cudaSuccess;
+}
+
+cudaError_t CUDARTAPI cudaLaunchKernel(const void* host_function,
+                                       dim3 grid,
+                                       dim3 block,
+                                       void** arguments,
+                                       std::size_t shared_bytes,
+                                       cudaStream_t stream) {
+  return octavo::simulated_gpu::call("cudaLaunchKernel", [&](Runtime& runtime) {
+    return octavo::simulated_gpu::launch(runtime, host_function,
+                                         {grid, block, shared_bytes, stream}, arguments);
+  });
 }
 
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel,
@@ -234,30 +250,15 @@ cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel,
                                          void** arguments,
                                          std::size_t shared_bytes,
                                          cudaStream_t stream) {
-  return octavo::simulated_gpu::call("cudaLaunchKernel", [&](Runtime& runtime) {
-    return octavo::simulated_gpu::launch(runtime, kernel, {grid, block, shared_bytes, stream},
-                                         arguments);
-  });
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t CUDARTAPI cudaLaunchKernel(const void* stub,
-                                       dim3 grid,
-                                       dim3 block,
-                                       void** arguments,
-                                       std::size_t shared_bytes,
-                                       cudaStream_t stream) {
-  return octavo::simulated_gpu::call("cudaLaunchKernel", [&](Runtime& runtime) {
-    return octavo::simulated_gpu::launch(runtime, stub, {grid, block, shared_bytes, stream},
-                                         arguments);
-  });
-}
-
-cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* stub,
+cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* host_function,
                                            cudaFuncAttribute attribute,
                                            int value) {
   return octavo::simulated_gpu::call("cudaFuncSetAttribute", [&](Runtime& runtime) {
     return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
-               ? octavo::simulated_gpu::set_dynamic_shared(runtime, stub, value)
+               ? octavo::simulated_gpu::set_dynamic_shared(runtime, host_function, value)
                : cudaErrorInvalidValue;
   });
 }

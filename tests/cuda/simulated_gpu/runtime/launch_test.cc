@@ -14,7 +14,7 @@ cudaError_t launch_shape(const Shape& shape) {
   void* data = nullptr;
   std::uint64_t count = 0;
   void* arguments[] = {&data, &count};
-  const cudaError_t status = cudaLaunchKernel(&add_one_stub, shape.grid, shape.block, arguments,
+  const cudaError_t status = cudaLaunchKernel(&add_one_function, shape.grid, shape.block, arguments,
                                               shape.shared_bytes, nullptr);
   EXPECT_EQ(cudaGetLastError(), status);
   return status;
@@ -22,7 +22,7 @@ cudaError_t launch_shape(const Shape& shape) {
 
 std::shared_ptr<TestKernels> make_unbound() {
   auto kernels = std::make_shared<TestKernels>();
-  kernels->add(&add_one_stub, "unbound", {.parameters = {}, .static_shared_bytes = 1024},
+  kernels->add(&add_one_function, "unbound", {.parameters = {}, .static_shared_bytes = 1024},
                [](auto&&...) {});
   return kernels;
 }
@@ -58,7 +58,7 @@ TEST(Launch, SharedMemoryBeyond48KiBIsAskedFor) {
     EXPECT_EQ(launch_shape({.shared_bytes = kUnasked + 1}), cudaErrorInvalidValue);
     const int most = ((capability == 90 ? 227 : 163) << 10) - 1024;
     const auto ask = [](int size_bytes) {
-      return cudaFuncSetAttribute(&add_one_stub, cudaFuncAttributeMaxDynamicSharedMemorySize,
+      return cudaFuncSetAttribute(&add_one_function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   size_bytes);
     };
     EXPECT_EQ(ask(most + 1), cudaErrorInvalidValue);
@@ -82,7 +82,7 @@ TEST(Launch, ParametersAreThoseOfTheCall) {
     void* from = data + 1;
     std::uint64_t count = 3;
     void* arguments[] = {&from, &count};
-    EXPECT_EQ(cudaLaunchKernel(&add_one_stub, dim3(1), dim3(1), arguments, 0, nullptr),
+    EXPECT_EQ(cudaLaunchKernel(&add_one_function, dim3(1), dim3(1), arguments, 0, nullptr),
               cudaSuccess);
     from = nullptr;
     count = 99;

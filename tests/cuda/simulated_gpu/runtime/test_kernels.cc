@@ -5,26 +5,16 @@
 
 #include <cuda_runtime_api.h>
 
-extern "C" void __cudaRegisterFunction(void** handle,
-                                       const char* stub,
-                                       char* device_stub,
-                                       const char* name,
-                                       int thread_limit,
-                                       uint3* thread,
-                                       uint3* block,
-                                       dim3* block_size,
-                                       dim3* grid_size,
-                                       int* warp_size);
+#include "tests/cuda/simulated_gpu/runtime/kernel_names.h"
 
 namespace octavo::simulated_gpu {
 
-void TestKernels::add(const void* stub,
+void TestKernels::add(const void* host_function,
                       const std::string& name,
                       KernelInterface interface,
                       Body body) {
   kernels_[name] = {std::move(interface), std::move(body)};
-  __cudaRegisterFunction(nullptr, static_cast<const char*>(stub), nullptr, name.c_str(), -1,
-                         nullptr, nullptr, nullptr, nullptr, nullptr);
+  name_kernel(host_function, name);
 }
 
 const KernelInterface* TestKernels::find(const std::string& name) {
@@ -55,7 +45,7 @@ std::shared_ptr<TestKernels> make_idle_kernels() {
   return kernels;
 }
 
-const char add_one_stub = 0;
+const char add_one_function = 0;
 
 std::shared_ptr<TestKernels> make_add_one() {
   auto kernels = std::make_shared<TestKernels>();
@@ -63,7 +53,7 @@ std::shared_ptr<TestKernels> make_add_one() {
     .parameters = {{0, 8}, {8, 8}}, .parameter_bytes = 16, .static_shared_bytes = 1024,
     .threads_max = 128
   };
-  kernels->add(&add_one_stub, "add_one", interface,
+  kernels->add(&add_one_function, "add_one", interface,
                [](const LaunchShape&, std::span<const std::byte> in, const GpuMemory& memory) {
                  std::uint64_t data = 0;
                  std::uint64_t count = 0;
@@ -82,7 +72,7 @@ std::shared_ptr<TestKernels> make_add_one() {
 
 cudaError_t launch_add_one(void* data, std::uint64_t count, cudaStream_t stream) {
   void* arguments[] = {&data, &count};
-  return cudaLaunchKernel(&add_one_stub, dim3(1), dim3(32), arguments, 0, stream);
+  return cudaLaunchKernel(&add_one_function, dim3(1), dim3(32), arguments, 0, stream);
 }
 
 }  // namespace octavo::simulated_gpu

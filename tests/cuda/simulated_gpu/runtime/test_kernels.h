@@ -17,8 +17,11 @@ class TestKernels final : public KernelRunner {
   using Body = std::function<void(
       const LaunchShape& shape, std::span<const std::byte> parameters, const GpuMemory&)>;
 
-  /// Makes the kernel known to the runtime as well; `stub` is any address that no other kernel has.
-  void add(const void* stub, const std::string& name, KernelInterface interface, Body body);
+  /// Names the kernel to the runtime as well, as name_kernel does.
+  void add(const void* host_function,
+           const std::string& name,
+           KernelInterface interface,
+           Body body);
   /// Whatever else is launched does nothing, with parameters that nobody looks at.
   void take_any() { takes_any_ = true; }
   /// The launch after the next `successes` ones faults.
@@ -52,7 +55,7 @@ std::shared_ptr<TestKernels> make_idle_kernels();
 
 /// Adds one to each of the `count` bytes at `data`: parameters (void* data, std::uint64_t count).
 /// Its threads_max is 128 and it has 1024 bytes of static shared memory.
-extern const char add_one_stub;
+extern const char add_one_function;
 std::shared_ptr<TestKernels> make_add_one();
 /// Queues add_one on the stream. The error of the launch.
 cudaError_t launch_add_one(void* data, std::uint64_t count, cudaStream_t stream);
