@@ -5,8 +5,8 @@ include(GoogleTest)
 #
 # A GoogleTest program, registered test by test under its label; with WHOLE not at all: whoever asks
 # for that registers runs of it (octavo_shards). RapidCheck is at hand in all of them; its headers
-# are SYSTEM ones since they are not clean under our warnings. The sources see OCTAVO_SOURCE_DIR, the
-# absolute path of the checkout.
+# are SYSTEM ones since they are not clean under our warnings. The sources see OCTAVO_SOURCE_DIR,
+# the absolute path of the checkout.
 function(octavo_test name)
   cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
